@@ -1,0 +1,299 @@
+// Package contract holds a wire contract as plain Go values: what the YAML of matrix/ and profiles/ says after loading and
+// before anything is compiled from it. It owns the vocabulary (row, profile, resource, grammar, residual) and the template
+// syntax; it knows NATS names but no protocol on NATS, reads no files and decides nothing.
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Pos is where something was declared. The zero value means "not from a file".
+type Pos struct {
+	File string
+	Line int
+	Col  int
+}
+
+// String renders file:line:col, or "" for the zero value.
+func (p Pos) String() string {
+	if p == (Pos{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// Compare orders positions by file, line and column.
+func (p Pos) Compare(q Pos) int {
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Col, q.Col))
+}
+
+// SystemAccount is the account name that every topology has beside its own: the broker's system account.
+const SystemAccount = "system"
+
+// Contract is one wire contract, complete and cross-checked. Maps are keyed by declared id; emit them through [Sorted].
+type Contract struct {
+	Name       string
+	Document   Document
+	Broker     Broker
+	Symbols    map[string]Template // subject prefixes such as P
+	Space      string              // the parameter that names the space, always "space"
+	Topologies []*Topology         // as declared; the first one marked default, else the first, is the default
+	Grammars   map[string]*Grammar
+	Records    map[string]*Record
+	Variants   map[string]*Variant
+	Kinds      map[string]*Kind
+	Residuals  map[string]*Residual
+	Resources  map[string]*Resource
+	Consumers  map[string]*Consumer
+	Profiles   map[string]*Profile
+	Lifecycles map[string]*Lifecycle
+	Settings   map[string]*Choice // space-level choices made at provisioning, such as a deployment kind
+	Rows       []*Row             // in declaration order
+	Invariants []*Invariant
+}
+
+// Document names the specification that a contract implements.
+type Document struct {
+	Title, Version, Date string
+}
+
+// Broker is the version floor of a contract.
+type Broker struct {
+	Floor, Hardened string // "2.12", "2.15.3"
+	MaxControlLine  int    // bytes that a provisioned broker is configured with
+}
+
+// Topology says in which account of a space each resource and profile stands.
+type Topology struct {
+	Name     string
+	Pos      Pos
+	Default  bool
+	Accounts []string
+	Place    map[string]string // resource or profile id → account; "*" is the rest
+}
+
+// Account returns the account in which the named resource or profile stands: its own place, else the declared home where
+// this topology has that account, else the place of "*".
+func (t *Topology) Account(id, home string) string {
+	if a, ok := t.Place[id]; ok {
+		return a
+	}
+	if home == SystemAccount || slices.Contains(t.Accounts, home) {
+		return home
+	}
+	return t.Place["*"]
+}
+
+// Topology returns the named topology, or the default one for "".
+func (c *Contract) Topology(name string) (*Topology, bool) {
+	if name == "" {
+		for _, t := range c.Topologies {
+			if t.Default {
+				return t, true
+			}
+		}
+		if len(c.Topologies) == 0 {
+			return nil, false
+		}
+		return c.Topologies[0], true
+	}
+	for _, t := range c.Topologies {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// Kind is a record kind of the contract: a key grammar and its rules.
+type Kind struct {
+	Name         string
+	Pos          Pos
+	Key          Template
+	Split        bool // spec and status halves
+	NeverDeleted bool
+	Readable     bool // by callers, through the read mediator
+	Cite         string
+}
+
+// Residual says in words what a compromised holder of a row can still do, and what bounds it.
+type Residual struct {
+	ID              string
+	Pos             Pos
+	Who, Can, Bound string
+	Cite            string
+}
+
+// Choice is an enumerated decision that the operator makes when a space is provisioned; each value binds names for templates.
+type Choice struct {
+	Name    string
+	Pos     Pos
+	Default string
+	Values  map[string]map[string]string // choice → name → value, every choice binding the same names
+	Cite    string
+}
+
+// Resource is a stream or a KV bucket with its complete configuration.
+type Resource struct {
+	ID       string
+	Pos      Pos
+	Bucket   bool
+	Name     Template // of the stream, or of the bucket (its stream is KV_<name>)
+	Subjects []Template
+	Home     string         // account
+	Config   map[string]any // NATS stream configuration by JSON name: bool, int64, string; durations in nanoseconds
+	Protect  []string       // configuration keys that may never be weakened
+	Update   bool           // provisioning may update it; else create-or-verify
+	Delete   bool           // a teardown row may exist for it
+	Initial  []Initial
+	Cite     string
+}
+
+// Initial is a record that exists from the first day of a bucket.
+type Initial struct {
+	Pos   Pos
+	Key   Template
+	Value Node
+}
+
+// Node is a JSON value with templates in its strings: map[string]Node, []Node, Template, or a literal bool, int64.
+type Node struct {
+	Map  map[string]Node
+	List []Node
+	Text *Template
+	Lit  any
+}
+
+// Consumer is a consumer-name grammar with the configuration of the durables it names.
+type Consumer struct {
+	ID        string
+	Pos       Pos
+	Resource  string // stream or bucket id
+	Name      Template
+	Filter    *Template // nil: the row that creates it states one
+	Ephemeral bool
+	Standing  bool           // created with the space, not with a lifecycle
+	Config    map[string]any // NATS consumer configuration by JSON name; durations in nanoseconds
+	Start     Start
+	Unique    string // why no two tuples give one name
+	Cite      string
+}
+
+// Start says where a consumer begins to deliver.
+type Start string
+
+// The starts that a contract may declare.
+const (
+	StartAll           Start = "all"
+	StartNew           Start = "new"
+	StartAfterFrontier Start = "after-frontier" // the stream's last sequence at activation, plus one
+)
+
+// Trust classes of a profile, from least to most trusted with the space.
+const (
+	TrustUntrusted     = "untrusted"
+	TrustSinglePurpose = "single-purpose"
+	TrustProvisioning  = "provisioning"
+	TrustSystem        = "system"
+	TrustSealed        = "sealed" // lives in process memory; minting refuses to write it
+)
+
+// Lifetime classes.
+const (
+	LifetimeOneShot  = "one-shot"
+	LifetimeStanding = "standing"
+	LifetimeNone     = "none" // never expires
+)
+
+// Lifetime bounds a profile's credentials.
+type Lifetime struct {
+	Class   string
+	Default time.Duration // 0 for LifetimeNone
+	Max     time.Duration // 0: no more than Default
+}
+
+// Profile declares who holds a set of rows.
+type Profile struct {
+	Name     string
+	Pos      Pos
+	Home     string // account
+	Trust    string
+	Lifetime Lifetime
+	Gate     int // bound of the encoded user JWT in bytes; 0: the default of minting
+	Params   []*Param
+	Derive   []Derive // evaluated in order, each sees the ones before
+	Family   *Family
+	Subs     int64 // user JWT "subs" limit; 0: none stated
+	Cite     string
+}
+
+// Family makes one profile of every member of a collection; its parameter is bound to the member.
+type Family struct {
+	Param string
+	Of    string // "kinds"
+	Where map[string]bool
+}
+
+// Derive names a template so that rows can refer to it.
+type Derive struct {
+	Name string
+	Text Template
+}
+
+// Lifecycle is what provisioning creates and removes for one holder of a profile.
+type Lifecycle struct {
+	Name      string
+	Pos       Pos
+	Profile   string // whose parameters it takes
+	By        string // profile that creates
+	RemovedBy string // profile that removes
+	Durables  []LifecycleDurable
+	Records   []LifecycleRecord
+	Cite      string
+}
+
+// LifecycleDurable is a durable of a lifecycle. A kept one (role-shared) survives the lifecycle.
+type LifecycleDurable struct {
+	Consumer string
+	When     []Cond
+	Keep     bool
+}
+
+// LifecycleRecord is a KV row of a lifecycle. The name "frontier.<stream id>" is bound in its templates to the stream's last
+// sequence at activation.
+type LifecycleRecord struct {
+	Bucket string
+	Key    Template
+	Value  Node
+}
+
+// Invariant is one audit rule of the contract over a closed set of kinds; unused fields are empty.
+type Invariant struct {
+	Code     string
+	Pos      Pos
+	Kind     string
+	Severity string
+	Cite     string
+	Families []Template
+	By       []string       // profiles that may
+	Profiles []string       // profiles it is about; empty: all
+	Tokens   map[int]string // token index → parameter
+	Token    int
+	Verb     string   // "stream.msg-get", "consumer.create", …
+	On       []string // resource ids
+	Queue    Template
+	Class    string
+}
+
+// Sorted returns the values of m in key order, so that no map order reaches an output.
+func Sorted[V any](m map[string]V) []V {
+	out := make([]V, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[k])
+	}
+	return out
+}

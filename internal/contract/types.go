@@ -1,0 +1,87 @@
+package contract
+
+import (
+	"regexp"
+)
+
+// StarRule says where a grammar admits "*" as a whole segment.
+type StarRule string
+
+// The star rules.
+const (
+	StarNone  StarRule = ""
+	StarInner StarRule = "inner-only" // anywhere but in the last segment
+)
+
+// Grammar is the shape of one token, or of a dotted name of such tokens.
+type Grammar struct {
+	Name    string // "" for one written in place
+	Pos     Pos
+	Token   *regexp.Regexp // anchored at both ends; each segment of a dotted name
+	Source  string         // the expression as written, for messages
+	Dotted  bool
+	Max     int // bytes in all; 0: as the expression bounds it
+	Star    StarRule
+	Tail    bool              // a final ">" is admitted
+	AsToken map[string]string // replacements that make one token of a dotted name
+	Hint    string            // what to do when a value does not fit
+}
+
+// TypeKind is the shape of a parameter or field.
+type TypeKind string
+
+// The closed set of shapes.
+const (
+	TypeScalar  TypeKind = "scalar"
+	TypeEnum    TypeKind = "enum"
+	TypeBool    TypeKind = "bool"
+	TypeList    TypeKind = "list"
+	TypeRecord  TypeKind = "record"
+	TypePattern TypeKind = "pattern" // a subtree of a resource's keys or subjects
+	TypeMember  TypeKind = "member"  // a member of a collection ("kinds")
+)
+
+// Type is the typed shape of a value, once for flags, files and capabilities alike.
+type Type struct {
+	Kind    TypeKind
+	Grammar *Grammar // scalar
+	Enum    []string
+	Elem    *Type   // list
+	Record  *Record // record
+	Of      string  // member: collection; pattern: resource id
+	Within  *Filter // pattern: subtrees of these kinds only
+	Never   *Filter // pattern: and of none of these
+}
+
+// Filter selects members of a collection by a flag.
+type Filter struct {
+	Of    string // "kinds"
+	Where map[string]bool
+}
+
+// Param is a parameter of a profile or a field of a record.
+type Param struct {
+	Name     string
+	Pos      Pos
+	Type     *Type
+	Optional bool
+	Default  any // nil: none; string, bool; DefaultUserKey: the public user key
+}
+
+// DefaultUserKey is the default of a parameter that is the credential's own public user key.
+const DefaultUserKey = "user-key"
+
+// Record is a typed shape of several fields, or one of several cases.
+type Record struct {
+	Name   string
+	Pos    Pos
+	Fields []*Param
+	Cases  map[string][]*Param // one-of: case → its fields; nil for a plain record
+}
+
+// Variant gives the tokens that each case of a record becomes where it is spliced ("{t...}").
+type Variant struct {
+	Name  string // of the record
+	Pos   Pos
+	Cases map[string][]Template
+}
