@@ -226,6 +226,7 @@ type Profile struct {
 	Gate     int // bound of the encoded user JWT in bytes; 0: the default of minting
 	Params   []*Param
 	Derive   []Derive // evaluated in order, each sees the ones before
+	Tags     []string // parameters and derived names that a user JWT carries as "name:value" for humans and audits
 	Family   *Family
 	Subs     int64 // user JWT "subs" limit; 0: none stated
 	Cite     string
@@ -297,3 +298,6 @@ func Sorted[V any](m map[string]V) []V {
 	}
 	return out
 }
+
+// SortedKeys returns the keys of m in order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

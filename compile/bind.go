@@ -1,0 +1,285 @@
+package compile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// Input is what a caller gives for a profile's parameters: string, bool, []any and map[string]any, as a parameter file or
+// [ParseSet] yields them.
+type Input struct {
+	Values  map[string]any
+	Pos     map[string]contract.Pos // of values from a file, by dotted path; may be nil
+	UserKey string                  // public user key for parameters that default to it; "" leaves them at PlaceholderKey
+}
+
+// PlaceholderKey stands for the credential's own key where none exists yet: a compile that mints nothing. It has the length of
+// a real public key, so sizes are true.
+const PlaceholderKey = "UAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+// SpaceParam is the implicit parameter of every profile.
+const SpaceParam = "space"
+
+// binder checks values against declared types and collects what is wrong.
+type binder struct {
+	c     *contract.Contract
+	input Input
+	probs contract.Problems
+}
+
+// bind checks every parameter of p and returns them by name. Problems name the parameter by its path.
+func bind(c *contract.Contract, p *contract.Profile, in Input) (map[string]*value, contract.Problems) {
+	b := &binder{c: c, input: in}
+	out := make(map[string]*value, len(p.Params)+1)
+	known := make([]string, 0, len(p.Params)+1)
+	for _, param := range append([]*contract.Param{spaceParam(c)}, p.Params...) {
+		known = append(known, param.Name)
+		if v := b.param(param, in.Values[param.Name], param.Name); v != nil {
+			out[param.Name] = v
+		}
+	}
+	b.unknown(in.Values, known, "", "parameter")
+	return out, b.probs
+}
+
+func spaceParam(c *contract.Contract) *contract.Param {
+	return &contract.Param{Name: SpaceParam, Type: &contract.Type{Kind: contract.TypeScalar, Grammar: c.Grammars[SpaceParam]}}
+}
+
+func (b *binder) fail(path, what, got, want, hint string) {
+	b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[path], What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
+}
+
+func (b *binder) unknown(given map[string]any, known []string, prefix, noun string) {
+	for name := range given { // sorted when the problems are
+		if !slices.Contains(known, name) {
+			b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[prefix+name],
+				What: "unknown " + noun, Got: fmt.Sprintf("%q", prefix+name), Want: "one of " + strings.Join(known, ", ")})
+		}
+	}
+}
+
+// param binds one parameter or field, applying its default; nil is absent (optional) or reported.
+func (b *binder) param(p *contract.Param, given any, path string) *value {
+	if given == nil {
+		given = b.fallback(p)
+	}
+	if given != nil {
+		return b.value(p.Type, given, path)
+	}
+	if !p.Optional {
+		b.fail(path, "missing", "nothing", describe(p.Type), "give it with --set "+path+"=… or in --params FILE")
+	}
+	return nil
+}
+
+func (b *binder) fallback(p *contract.Param) any {
+	switch {
+	case p.Default == contract.DefaultUserKey && b.input.UserKey != "":
+		return b.input.UserKey
+	case p.Default == contract.DefaultUserKey:
+		return PlaceholderKey
+	case p.Default != nil:
+		return p.Default
+	case p.Type.Kind == contract.TypeBool:
+		return false
+	}
+	return nil
+}
+
+func (b *binder) value(t *contract.Type, given any, path string) *value {
+	switch t.Kind {
+	case contract.TypeList:
+		return b.list(t, given, path)
+	case contract.TypeRecord:
+		return b.recordValue(t.Record, given, path)
+	case contract.TypeBool:
+		if v, ok := given.(bool); ok {
+			return textValue(fmt.Sprint(v))
+		}
+		b.fail(path, "is not a boolean", show(given), "true or false", "")
+		return nil
+	}
+	text, ok := given.(string)
+	if !ok {
+		b.fail(path, "has the wrong shape", show(given), describe(t), "")
+		return nil
+	}
+	switch t.Kind {
+	case contract.TypeEnum:
+		if slices.Contains(t.Enum, text) {
+			return textValue(text)
+		}
+		b.fail(path, "is not one of its values", quote(text), "one of "+strings.Join(t.Enum, ", "), "")
+	case contract.TypeMember:
+		return b.member(t, text, path)
+	case contract.TypePattern:
+		return b.subtree(t, text, path)
+	default:
+		if err := CheckGrammar(t.Grammar, text); err != nil {
+			b.fail(path, "does not fit "+grammarName(t.Grammar), quote(text), err.Want, cmp.Or(err.Hint, t.Grammar.Hint))
+			return nil
+		}
+		return &value{text: text, grammar: t.Grammar}
+	}
+	return nil
+}
+
+func (b *binder) list(t *contract.Type, given any, path string) *value {
+	items, ok := given.([]any)
+	if !ok {
+		b.fail(path, "is not a list", show(given), "a list of "+describe(t.Elem), "")
+		return nil
+	}
+	v := &value{isList: true, list: make([]*value, 0, len(items))}
+	seen := make(map[string]bool, len(items))
+	for i, item := range items {
+		at := fmt.Sprintf("%s.%d", path, i)
+		e := b.value(t.Elem, item, at)
+		if e == nil {
+			continue
+		}
+		if e.text != "" && seen[e.text] {
+			b.fail(at, "stands twice in the list", quote(e.text), "each element once", "")
+			continue
+		}
+		seen[e.text] = true
+		v.list = append(v.list, e)
+	}
+	return v
+}
+
+func (b *binder) recordValue(r *contract.Record, given any, path string) *value {
+	fields := r.Fields
+	v := &value{record: r, fields: map[string]*value{}}
+	if r.Cases != nil {
+		branch, inner, ok := oneCase(given)
+		if fields, ok = caseFields(r, branch, ok); !ok {
+			b.fail(path, "is no case of "+r.Name, show(given), "one of "+strings.Join(caseNames(r), ", "), "")
+			return nil
+		}
+		v.branch, v.text, given = branch, branch, inner
+	}
+	m, ok := given.(map[string]any)
+	if !ok {
+		b.fail(path, "is not a record", show(given), "the fields of "+r.Name, "")
+		return nil
+	}
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.Name
+		if fv := b.param(f, m[f.Name], path+"."+f.Name); fv != nil {
+			v.fields[f.Name] = fv
+		}
+	}
+	b.unknown(m, known, path+".", "field")
+	return v
+}
+
+// oneCase reads a one-of value: a bare case name, or a map of exactly one case to its fields.
+func oneCase(given any) (branch string, fields any, ok bool) {
+	switch g := given.(type) {
+	case string:
+		return g, map[string]any{}, true
+	case map[string]any:
+		if len(g) != 1 {
+			return "", nil, false
+		}
+		for k, f := range g {
+			if f == nil {
+				f = map[string]any{}
+			}
+			return k, f, true
+		}
+	}
+	return "", nil, false
+}
+
+func caseFields(r *contract.Record, branch string, ok bool) ([]*contract.Param, bool) {
+	if !ok {
+		return nil, false
+	}
+	fields, known := r.Cases[branch]
+	return fields, known
+}
+
+func caseNames(r *contract.Record) []string {
+	names := make([]string, 0, len(r.Cases))
+	for name := range r.Cases {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (b *binder) member(t *contract.Type, name, path string) *value {
+	k, ok := b.c.Kinds[name]
+	if ok && kindHas(k, t.Within) {
+		return &value{text: name, kind: k}
+	}
+	var names []string
+	for _, k := range contract.Sorted(b.c.Kinds) {
+		if kindHas(k, t.Within) {
+			names = append(names, k.Name)
+		}
+	}
+	b.fail(path, "is not a member of "+t.Of, quote(name), "one of "+strings.Join(names, ", "), "")
+	return nil
+}
+
+// subtree binds a pattern below a resource: it must lie within one allowed kind and touch no forbidden one.
+func (b *binder) subtree(t *contract.Type, text, path string) *value {
+	p, err := subject.ParseStrict(text)
+	if err != nil {
+		b.fail(path, "is not a subject pattern", quote(text), "tokens, * and a final >", "")
+		return nil
+	}
+	within := t.Within == nil
+	for _, k := range contract.Sorted(b.c.Kinds) {
+		tree := kindTree(k)
+		if t.Within != nil && kindHas(k, t.Within) && subject.Covers(tree, p) {
+			within = true
+		}
+		if t.Never != nil && kindHas(k, t.Never) && subject.Overlaps(tree, p) {
+			b.fail(path, "reaches kind "+k.Name, quote(text), "a subtree outside it", "")
+			return nil
+		}
+	}
+	if !within {
+		b.fail(path, "lies in no allowed kind", quote(text), "a subtree of one readable kind", "")
+		return nil
+	}
+	return textValue(text)
+}
+
+// kindTree is every key of a kind: its literal tokens, "*" for placeholders, and the halves below it.
+func kindTree(k *contract.Kind) subject.Pattern {
+	var b strings.Builder
+	for _, part := range k.Key.Parts {
+		if part.Path == nil {
+			b.WriteString(part.Lit)
+		} else {
+			b.WriteByte('*')
+		}
+	}
+	tokens := strings.Split(b.String(), ".")
+	return subject.Pattern(tokens[0] + ".>")
+}
+
+func kindHas(k *contract.Kind, f *contract.Filter) bool {
+	if f == nil {
+		return true
+	}
+	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
+	for name, want := range f.Where {
+		if flags[name] != want {
+			return false
+		}
+	}
+	return true
+}

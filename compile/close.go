@@ -1,0 +1,92 @@
+package compile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// Close adds what makes the broker hold the arity that a row states. A subscribe allow A that ends in "*" also admits every
+// deeper subject (broker-facts P1); the closing deny D is A with "*.>" for its last token, queue-qualified where A is.
+//
+// Proof obligation: D must take nothing away but A's over-admission. D acts on every SUB of the credential and, once loaded,
+// on every message delivered to a wildcard SUB, including messages pulled from JetStream under their stored subject. So D is
+// emitted only where, for every other subscribe allow E widened by its own over-admission, and every stored family F that a
+// grant of the credential pulls onto the inbox, E ∩ D = ∅ and F ∩ D = ∅. Where another plain allow covers A and D, A adds
+// nothing: it is dropped and no deny is needed. Else the set is refused with both rows named.
+func Close(grants []Grant) ([]Grant, error) {
+	kept, dropped := slices.Clone(grants), make([]bool, len(grants))
+	var probs contract.Problems
+	var denies []Grant
+	for i := range kept {
+		g := &kept[i]
+		closing, open := subject.Closing(g.Entry)
+		if g.Dir != Sub || g.Deny || !open {
+			continue
+		}
+		if by := coveredBy(kept, i); by != nil {
+			by.Rows, dropped[i] = slices.Concat(by.Rows, g.Rows), true
+			continue
+		}
+		if p := soundClosing(kept, i, closing.Pattern); p != nil {
+			probs = append(probs, p)
+			continue
+		}
+		denies = append(denies, Grant{Row: g.Row, Rows: g.Rows, Deny: true, Dir: Sub, Entry: closing})
+	}
+	out := make([]Grant, 0, len(kept)+len(denies))
+	for i := range kept {
+		if !dropped[i] {
+			out = append(out, kept[i])
+		}
+	}
+	return append(out, denies...), probs.Err()
+}
+
+// coveredBy finds a plain, exact allow that covers grant i and its over-admission, when i is plain too. A queue entry is a
+// restriction and never dropped (broker-facts P8).
+func coveredBy(grants []Grant, i int) *Grant {
+	g := &grants[i]
+	if g.Entry.Queue != "" {
+		return nil
+	}
+	for j := range grants {
+		e := &grants[j]
+		if _, open := subject.Closing(e.Entry); j != i && e.Dir == Sub && !e.Deny && e.Entry.Queue == "" && !open &&
+			subject.Covers(e.Entry.Pattern, subject.Widen(g.Entry.Pattern)) {
+			return e
+		}
+	}
+	return nil
+}
+
+// soundClosing returns the problem that makes the closing deny d of grant i unsound, or nil.
+func soundClosing(grants []Grant, i int, d subject.Pattern) *contract.Problem {
+	g := &grants[i]
+	for j := range grants {
+		e := &grants[j]
+		if j != i && e.Dir == Sub && !e.Deny && e.Entry != g.Entry {
+			if hit, ok := subject.Intersect(subject.Widen(e.Entry.Pattern), d); ok {
+				return closingProblem(g, e, "would also take "+quote(hit.Witness())+" from the subscription")
+			}
+		}
+		for _, f := range e.Stored {
+			if hit, ok := subject.Intersect(f, d); ok {
+				return closingProblem(g, e, "would withhold the stored message "+quote(hit.Witness())+" read")
+			}
+		}
+	}
+	return nil
+}
+
+func closingProblem(g, other *Grant, why string) *contract.Problem {
+	return &contract.Problem{
+		Pos: g.Row.Pos, Row: g.Row.ID,
+		What: "subscribe ends in *, and its closing deny " + why + " of row " + other.Row.ID + " (" + other.Row.Pos.String() + ")",
+		Got:  quote(g.Entry.String()),
+		Want: "no overlap",
+		Hint: "list literal last tokens, use > where the whole subtree is meant, or split the credential: " + strings.TrimSuffix(string(g.Entry.Pattern), "*") + "…",
+	}
+}

@@ -1,0 +1,96 @@
+package compile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// Minimize drops what another entry of the same list covers and returns the two directions, sorted. It never widens: an entry
+// goes only where a plain entry admits (or denies) every operation that it does. Queue entries go only as exact repeats,
+// because beside a plain entry they restrict (broker-facts P8). A direction without an allow is "none".
+func Minimize(grants []Grant) (pub, sub List) {
+	return direction(grants, Pub), direction(grants, Sub)
+}
+
+func direction(grants []Grant, dir Dir) List {
+	l := List{Mode: ModePatterns, Allow: reduce(grants, dir, false), Deny: reduce(grants, dir, true)}
+	if len(l.Allow) == 0 {
+		return List{Mode: ModeNone, Allow: []Entry{}, Deny: []Entry{}}
+	}
+	return l
+}
+
+// kept is an entry under reduction.
+type kept struct {
+	entry subject.Entry
+	rows  []string
+}
+
+func reduce(grants []Grant, dir Dir, deny bool) []Entry {
+	list := distinct(grants, dir, deny)
+	top := maximal(list)
+	out := make([]*kept, 0, len(list))
+	for _, k := range list {
+		if by := coverer(top, k); by != nil {
+			by.rows = append(by.rows, k.rows...)
+			continue
+		}
+		out = append(out, k)
+	}
+	entries := make([]Entry, len(out))
+	for i, k := range out {
+		slices.Sort(k.rows)
+		entries[i] = Entry{Pattern: string(k.entry.Pattern), Queue: k.entry.Queue, Rows: slices.Compact(k.rows)}
+	}
+	return entries
+}
+
+// maximal returns the plain wildcard entries that no other one covers. Distinct patterns never cover each other, so every
+// covered entry has a maximal coverer.
+func maximal(list []*kept) []*kept {
+	var wild []*kept
+	for _, k := range list {
+		if k.entry.Queue == "" && !k.entry.Pattern.IsLiteral() {
+			wild = append(wild, k)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(wild), func(k *kept) bool { return coverer(wild, k) != nil })
+}
+
+// distinct returns the entries of one list, sorted, exact repeats joined.
+func distinct(grants []Grant, dir Dir, deny bool) []*kept {
+	backing := make([]kept, 0, len(grants))
+	for i := range grants {
+		if g := &grants[i]; g.Dir == dir && g.Deny == deny {
+			backing = append(backing, kept{entry: g.Entry, rows: g.Rows[:len(g.Rows):len(g.Rows)]})
+		}
+	}
+	slices.SortStableFunc(backing, func(a, b kept) int {
+		return cmp.Or(strings.Compare(string(a.entry.Pattern), string(b.entry.Pattern)), strings.Compare(a.entry.Queue, b.entry.Queue))
+	})
+	list := make([]*kept, 0, len(backing))
+	for i := range backing {
+		if n := len(list); n > 0 && list[n-1].entry == backing[i].entry {
+			list[n-1].rows = append(list[n-1].rows, backing[i].rows...)
+			continue
+		}
+		list = append(list, &backing[i])
+	}
+	return list
+}
+
+// coverer finds a plain wildcard entry other than k that covers it.
+func coverer(wild []*kept, k *kept) *kept {
+	if k.entry.Queue != "" {
+		return nil
+	}
+	for _, w := range wild {
+		if w != k && subject.Covers(w.entry.Pattern, k.entry.Pattern) {
+			return w
+		}
+	}
+	return nil
+}
