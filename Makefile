@@ -1,0 +1,46 @@
+# make demo and make test are the two commands of the README. Everything needs Go, git, bash and make, nothing else.
+GO       ?= go
+BIN      ?= bin/cotalctl
+FUZZTIME ?= 10s
+BENCH    ?= .
+
+.DEFAULT_GOAL := build
+.PHONY: build test test-long lint fuzz bench demo interop drift check clean
+
+# A static binary: the net and os/user resolvers of libc are not needed.
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/cotalctl
+
+# The tests of every push. The long differential runs skip themselves under -short and belong to test-long.
+test:
+	$(GO) test -short ./...
+
+test-long:
+	$(GO) test -timeout 60m ./...
+
+lint:
+	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt: not formatted:" >&2; echo "$$out" >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+# Every Fuzz target of the module for FUZZTIME each; it fails when it finds no target, or fuzzed nothing.
+fuzz:
+	GO="$(GO)" .ci/fuzz $(FUZZTIME)
+
+bench:
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+demo: build
+	./$(BIN) demo
+
+# The stock nats client lives in a module of its own, so that its dependencies stay out of go.mod.
+interop: build
+	cd interop && $(GO) test ./...
+
+drift:
+	GO="$(GO)" .ci/drift
+
+check: lint test drift
+
+clean:
+	rm -rf bin
