@@ -14,52 +14,52 @@ import (
 // Proof obligation: D must take nothing away but A's over-admission. D acts on every SUB of the credential and, once loaded,
 // on every message delivered to a wildcard SUB, including messages pulled from JetStream under their stored subject. So D is
 // emitted only where, for every other subscribe allow E widened by its own over-admission, and every stored family F that a
-// grant of the credential pulls onto the inbox, E ∩ D = ∅ and F ∩ D = ∅. Where another plain allow covers A and D, A adds
-// nothing: it is dropped and no deny is needed. Else the set is refused with both rows named.
+// grant of the credential pulls onto the inbox, E ∩ D = ∅ and F ∩ D = ∅. Where another plain allow covers A, A adds nothing
+// and is dropped first. Else the set is refused with both rows named.
 func Close(grants []Grant) ([]Grant, error) {
-	kept, dropped := slices.Clone(grants), make([]bool, len(grants))
+	kept := dropCovered(grants)
 	var probs contract.Problems
-	var denies []Grant
+	out := slices.Clone(kept)
 	for i := range kept {
 		g := &kept[i]
 		closing, open := subject.Closing(g.Entry)
 		if g.Dir != Sub || g.Deny || !open {
 			continue
 		}
-		if by := coveredBy(kept, i); by != nil {
-			by.Rows, dropped[i] = slices.Concat(by.Rows, g.Rows), true
-			continue
-		}
 		if p := soundClosing(kept, i, closing.Pattern); p != nil {
 			probs = append(probs, p)
 			continue
 		}
-		denies = append(denies, Grant{Row: g.Row, Rows: g.Rows, Deny: true, Dir: Sub, Entry: closing})
+		out = append(out, Grant{Row: g.Row, Rows: g.Rows, Deny: true, Dir: Sub, Entry: closing})
 	}
-	out := make([]Grant, 0, len(kept)+len(denies))
+	return out, probs.Err()
+}
+
+// dropCovered removes the plain subscribe allows ending in "*" that another plain allow covers, and adds their rows to it. The
+// coverer ends in ">" and so covers the over-admission too, or in "*" and is closed itself: either way the set admits what it
+// did. Queue entries restrict and are never dropped (broker-facts P8).
+func dropCovered(grants []Grant) []Grant {
+	kept, dropped := slices.Clone(grants), make([]bool, len(grants))
+	for i := range kept {
+		g := &kept[i]
+		if _, open := subject.Closing(g.Entry); g.Dir != Sub || g.Deny || !open || g.Entry.Queue != "" {
+			continue
+		}
+		for j := range kept {
+			e := &kept[j]
+			if !dropped[j] && e.Dir == Sub && !e.Deny && e.Entry.Queue == "" && e.Entry != g.Entry && subject.Covers(e.Entry.Pattern, g.Entry.Pattern) {
+				e.Rows, dropped[i] = slices.Concat(e.Rows, g.Rows), true
+				break
+			}
+		}
+	}
+	out := kept[:0]
 	for i := range kept {
 		if !dropped[i] {
 			out = append(out, kept[i])
 		}
 	}
-	return append(out, denies...), probs.Err()
-}
-
-// coveredBy finds a plain, exact allow that covers grant i and its over-admission, when i is plain too. A queue entry is a
-// restriction and never dropped (broker-facts P8).
-func coveredBy(grants []Grant, i int) *Grant {
-	g := &grants[i]
-	if g.Entry.Queue != "" {
-		return nil
-	}
-	for j := range grants {
-		e := &grants[j]
-		if _, open := subject.Closing(e.Entry); j != i && e.Dir == Sub && !e.Deny && e.Entry.Queue == "" && !open &&
-			subject.Covers(e.Entry.Pattern, subject.Widen(g.Entry.Pattern)) {
-			return e
-		}
-	}
-	return nil
+	return out
 }
 
 // soundClosing returns the problem that makes the closing deny d of grant i unsound, or nil.

@@ -45,7 +45,7 @@ func NewScope(c *contract.Contract, topology *contract.Topology, profile *contra
 // WithText adds a name to the scope, such as a value that provisioning has measured.
 func (s *Scope) WithText(name, text string) *Scope { return s.with(name, textValue(text)) }
 
-// WithNumbers adds a name whose fields are numbers: "{frontier.DM}".
+// WithNumbers adds a name whose fields are numbers: "{frontier.S}".
 func (s *Scope) WithNumbers(name string, fields map[string]uint64) *Scope {
 	v := &value{fields: map[string]*value{}}
 	for k, n := range fields {

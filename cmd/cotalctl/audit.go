@@ -1,0 +1,59 @@
+package main
+
+import (
+	"github.com/cotalctl/cotalctl/audit"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+type auditCmd struct {
+	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
+	Space string   `help:"Space whose record names the contract." placeholder:"NAME"`
+	dirFlag
+	contractFlags
+	outputFlag
+}
+
+// Help is the example under the flags.
+func (auditCmd) Help() string {
+	return "Example: cotalctl audit alice.creds -o json\nExit 3 where a finding is an error. Residuals that the contract declares are notes."
+}
+
+func (c *auditCmd) Run(a *app) error {
+	info := trust.SpaceInfo{}
+	if c.Space != "" {
+		var err error
+		if info, err = recordedSpace(c.Dir, c.Space); err != nil {
+			return err
+		}
+	}
+	ct, topology, err := c.load(info)
+	if err != nil {
+		return err
+	}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: c.Space, Now: a.now()}
+	var report *audit.Report
+	if len(c.Paths) == 0 {
+		report, err = audit.Contract(cfg)
+	} else {
+		report, err = audit.Paths(cfg, c.Paths)
+	}
+	if report != nil {
+		if perr := c.print(a, report); perr != nil {
+			return perr
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Errors() > 0:
+		return errFindings
+	}
+	return nil
+}
+
+func (c *auditCmd) print(a *app, report *audit.Report) error {
+	if c.json() {
+		return report.WriteJSON(a.stdout)
+	}
+	return report.WriteText(a.stdout)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/nats-io/nats-server/v2/logger"
+
+	"github.com/cotalctl/cotalctl/internal/embedded"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+type brokerCmd struct {
+	Run    brokerRunCmd    `cmd:"" help:"Run the broker of a space directory in the foreground, until SIGTERM."`
+	Config brokerConfigCmd `cmd:"" help:"Print a configuration that a stock nats-server runs unchanged."`
+}
+
+// listenFlag is where the broker listens.
+type listenFlag struct {
+	Listen string `default:"127.0.0.1:4222" help:"Address to listen on; port -1 is any free one." placeholder:"HOST:PORT"`
+	Name   string `help:"Server name. Default: the server's id." placeholder:"NAME"`
+}
+
+func (f listenFlag) options(line int) (trust.ServerOptions, error) {
+	host, port, err := net.SplitHostPort(f.Listen)
+	n, perr := strconv.Atoi(port)
+	if err != nil || perr != nil || n < -1 || n == 0 || n > 65535 {
+		return trust.ServerOptions{}, usage(fmt.Errorf("--listen, got %q, want HOST:PORT", f.Listen), "for example 127.0.0.1:4222, or 127.0.0.1:-1 for any free port")
+	}
+	return trust.ServerOptions{Host: host, Port: n, ServerName: f.Name, MaxControlLine: line}, nil
+}
+
+// openBroker opens the directory and finds the control line that its contracts ask for.
+func openBroker(dir string) (*trust.Dir, int, error) {
+	d, err := trust.Open(dir)
+	if errors.Is(err, trust.ErrNotMade) {
+		return nil, 0, failed(err, "make it with cotalctl provision space NAME --dir "+shown(dir))
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	names, err := d.Spaces()
+	if err != nil {
+		return nil, 0, err
+	}
+	line := trust.DefaultMaxControlLine
+	for _, name := range names {
+		info, err := d.Space(name)
+		if errors.Is(err, trust.ErrNotFound) {
+			continue // an account without a record: provisioning was killed, and will go on
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		c, err := loadContract(firstOf(info.Contract, defaultContract))
+		if err != nil {
+			return nil, 0, err
+		}
+		line = max(line, c.Broker.MaxControlLine)
+	}
+	return d, line, nil
+}
+
+type brokerRunCmd struct {
+	dirFlag
+	listenFlag
+}
+
+func (c *brokerRunCmd) Run(a *app) error {
+	d, line, err := openBroker(c.Dir)
+	if err != nil {
+		return err
+	}
+	opts, err := c.options(line)
+	if err != nil {
+		return err
+	}
+	l := logger.NewStdLogger(false, false, false, false, false, logger.LogUTC(true))
+	s, err := embedded.Start(a.ctx, embedded.Options{Dir: d, Config: opts, Announce: true, Logger: l})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, s.ClientURL())
+	<-a.ctx.Done()
+	return s.Shutdown()
+}
+
+type brokerConfigCmd struct {
+	dirFlag
+	listenFlag
+}
+
+func (c *brokerConfigCmd) Run(a *app) error {
+	d, line, err := openBroker(c.Dir)
+	if err != nil {
+		return err
+	}
+	opts, err := c.options(line)
+	if err != nil {
+		return err
+	}
+	text, err := d.ServerConfig(opts)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(text)
+	return err
+}

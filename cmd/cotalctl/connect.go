@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/mod/semver"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
+	"github.com/cotalctl/cotalctl/internal/provision"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// tlsFlags are what a connection needs beside its credential.
+type tlsFlags struct {
+	TLSCA   string `name:"tlsca" type:"path" help:"CA certificates that the server is checked against." placeholder:"FILE"`
+	TLSCert string `name:"tlscert" type:"path" help:"Client certificate." placeholder:"FILE"`
+	TLSKey  string `name:"tlskey" type:"path" help:"Key of the client certificate." placeholder:"FILE"`
+}
+
+func (f tlsFlags) options() ([]nats.Option, error) {
+	var opts []nats.Option
+	if f.TLSCA != "" {
+		opts = append(opts, nats.RootCAs(f.TLSCA))
+	}
+	if (f.TLSCert == "") != (f.TLSKey == "") {
+		return nil, usage(fmt.Errorf("--tlscert and --tlskey, got one of them, want both or neither"), "")
+	}
+	if f.TLSCert != "" {
+		opts = append(opts, nats.ClientCert(f.TLSCert, f.TLSKey))
+	}
+	return opts, nil
+}
+
+// dialer reaches the broker of a space with credentials minted for the purpose.
+type dialer struct {
+	app      *app
+	dir      *trust.Dir
+	contract *contract.Contract
+	topology *contract.Topology
+	space    string
+	url      string
+	opts     []nats.Option
+	timeout  time.Duration
+}
+
+// connect compiles, mints and uses a one-time credential of a profile.
+func (d *dialer) connect(_ context.Context, account, profile string, in compile.Input) (*provision.Conn, error) {
+	issuer, err := issuerOf(d.dir, d.topology, d.space, account)
+	if err != nil {
+		return nil, err
+	}
+	p, err := findProfile(d.contract, profile)
+	if err != nil {
+		return nil, err
+	}
+	cred, err := d.app.issue(order{contract: d.contract, topology: d.topology, profile: p, space: d.space, account: account, input: in}, issuer)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := userOptions(cred)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := provision.Dial(d.url, append(opts, d.options()...)...)
+	if err != nil {
+		return nil, d.unreachable(err)
+	}
+	if err := checkVersion(conn.NATS().ConnectedServerVersion(), d.contract.Broker.Floor); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// system connects with a credential that the directory keeps.
+func (d *dialer) system(profile string) (*nats.Conn, error) {
+	path, err := d.dir.Creds("", profile)
+	if err != nil {
+		return nil, err
+	}
+	return d.systemFile(path)
+}
+
+func (d *dialer) systemFile(path string) (*nats.Conn, error) {
+	opts, err := fileOptions(path)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect(d.url, append(opts, d.options()...)...)
+	if err != nil {
+		return nil, d.unreachable(err)
+	}
+	return nc, nil
+}
+
+func (d *dialer) options() []nats.Option {
+	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name("cotalctl")}, d.opts...)
+}
+
+func (d *dialer) unreachable(err error) error {
+	return failed(fmt.Errorf("server %s: %w", redacted(d.url), err), doctor.Explain(err))
+}
+
+// redacted is a URL list without user information.
+func redacted(urls string) string {
+	parts := strings.Split(urls, ",")
+	for i, u := range parts {
+		if scheme, rest, ok := strings.Cut(u, "://"); ok {
+			if at := strings.LastIndex(rest, "@"); at >= 0 {
+				parts[i] = scheme + "://" + rest[at+1:]
+			}
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// userOptions connects with a credential in memory, under its own inbox prefix (§10: before any request).
+func userOptions(cred *mint.Credential) ([]nats.Option, error) {
+	text, err := cred.Creds()
+	if err != nil {
+		return nil, err
+	}
+	return []nats.Option{nats.UserCredentialBytes(text), nats.CustomInboxPrefix("_INBOX_" + cred.PublicKey)}, nil
+}
+
+// fileOptions connects with a .creds file, under the inbox that its key names.
+func fileOptions(path string) ([]nats.Option, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := mint.ReadCreds(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown(path), err)
+	}
+	return []nats.Option{nats.UserCredentialBytes(data), nats.CustomInboxPrefix("_INBOX_" + parsed.PublicKey)}, nil
+}
+
+// checkVersion refuses a server below the contract's floor.
+func checkVersion(got, floor string) error {
+	if floor != "" && semver.Compare("v"+got, canonical(floor)) < 0 {
+		return refused(fmt.Errorf("server version, got %s, want at least %s", got, floor), "upgrade nats-server before a space is provisioned on it")
+	}
+	return nil
+}
+
+func canonical(version string) string { return semver.Canonical("v" + version) }

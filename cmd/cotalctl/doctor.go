@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/synadia-io/orbit.go/natscontext"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// connectMargin is added to the largest CONNECT line (D8).
+const connectMargin = 1024
+
+type doctorCmd struct {
+	Server  string         `help:"Server URLs. Default: the broker that runs on the directory." placeholder:"URL[,URL…]"`
+	Creds   string         `type:"path" help:"System-account credential. Default: the directory's doctor credential." placeholder:"FILE"`
+	Context string         `help:"Connect as a context of the NATS command line says." placeholder:"NAME"`
+	Servers int            `help:"Servers of the cluster that must answer. Default: what two agreeing sources say." placeholder:"N"`
+	Cluster map[string]int `help:"Servers of a further cluster." placeholder:"NAME=N"`
+	Space   string         `help:"Space whose contract states the floors." placeholder:"NAME"`
+	timeoutFlag
+	tlsFlags
+	dirFlag
+	contractFlags
+	outputFlag
+}
+
+// Help is the example under the flags.
+func (doctorCmd) Help() string {
+	return "Example: cotalctl doctor --server nats://127.0.0.1:4222 --creds D/creds/doctor.creds --servers 3\nExit 0 all passed, 3 a check failed, 1 a check could not look."
+}
+
+func (c *doctorCmd) Run(a *app) error {
+	info := trust.SpaceInfo{}
+	if c.Space != "" {
+		var err error
+		if info, err = recordedSpace(c.Dir, c.Space); err != nil {
+			return err
+		}
+	}
+	ct, topology, err := c.load(info)
+	if err != nil {
+		return err
+	}
+	floors, err := c.floors(a, ct, topology)
+	if err != nil {
+		return err
+	}
+	nc, err := c.connect(a, ct)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	ctx, cancel := context.WithTimeout(a.ctx, 2*c.Timeout)
+	defer cancel()
+	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: c.Timeout, Servers: c.Servers})
+	if err != nil {
+		return failed(err, doctor.Explain(err))
+	}
+	report := doctor.Judge(snapshot, floors, doctor.Expect{Servers: c.Servers, Clusters: c.Cluster})
+	if c.json() {
+		err = report.JSON(a.stdout)
+	} else {
+		err = report.Text(a.stdout)
+	}
+	if err != nil {
+		return err
+	}
+	if code := report.ExitCode(); code != exitClean {
+		return &codedError{code: code}
+	}
+	return nil
+}
+
+func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
+	opts, err := c.tlsFlags.options()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, nats.Timeout(c.Timeout), nats.Name("cotalctl doctor"))
+	if c.Context != "" {
+		nc, _, err := natscontext.Connect(c.Context, opts...)
+		if err != nil {
+			return nil, failed(fmt.Errorf("context %s: %w", c.Context, err), doctor.Explain(err))
+		}
+		return nc, nil
+	}
+	creds, err := c.credential(ct)
+	if err != nil {
+		return nil, err
+	}
+	user, err := fileOptions(creds)
+	if err != nil {
+		return nil, err
+	}
+	url, err := c.url(a)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect(url, append(opts, user...)...)
+	if err != nil {
+		return nil, failed(fmt.Errorf("server %s: %w", redacted(url), err), doctor.Explain(err))
+	}
+	return nc, nil
+}
+
+func (c *doctorCmd) credential(ct *contract.Contract) (string, error) {
+	if c.Creds != "" {
+		return c.Creds, nil
+	}
+	d, err := trust.Open(c.Dir)
+	if err != nil {
+		return "", failed(fmt.Errorf("no system credential: %w", err), "name one with --creds FILE")
+	}
+	return d.Creds("", ct.Roles[contract.RoleDoctor])
+}
+
+// url is the named server, else the broker that runs on the directory.
+func (c *doctorCmd) url(a *app) (string, error) {
+	if c.Server != "" {
+		return c.Server, nil
+	}
+	d, err := trust.Open(c.Dir)
+	if err != nil {
+		return "", failed(fmt.Errorf("no server: %w", err), "name one with --server URL")
+	}
+	lock, running, err := d.AcquireBroker(a.ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	if running == nil {
+		return "", failed(errors.Join(fmt.Errorf("no broker runs on %s", shown(c.Dir)), lock.Release()), "start it with cotalctl broker run, or name one with --server URL")
+	}
+	return running.URL, nil
+}
+
+// floors are the contract's version floors and the control line of its largest credential: every profile with sample
+// parameters, and every credential that the directory holds.
+func (c *doctorCmd) floors(a *app, ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
+	largest := 0
+	for _, p := range contract.Sorted(ct.Profiles) {
+		for _, sample := range compile.Samples(ct, p, compile.SampleText(ct.Grammars[compile.SpaceParam], 0), 0) {
+			scope, err := compile.NewScope(ct, t, p, sample.Input)
+			if err != nil {
+				return doctor.Floors{}, err
+			}
+			set, err := compile.Compile(scope, "")
+			if err != nil {
+				return doctor.Floors{}, err
+			}
+			doc, err := document(set, p, scope)
+			if err != nil {
+				return doctor.Floors{}, err
+			}
+			largest = max(largest, doc.ConnectBytes)
+		}
+	}
+	held, err := largestHeld(c.Dir)
+	if err != nil {
+		return doctor.Floors{}, err
+	}
+	return doctor.Floors{Version: ct.Broker.Floor, Hardened: ct.Broker.Hardened, ControlLine: max(largest, held) + connectMargin}, nil
+}
+
+// largestHeld is the largest CONNECT line of the .creds files below a directory; an absent directory holds none.
+func largestHeld(dir string) (int, error) {
+	largest := 0
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".creds") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		parsed, err := mint.ReadCreds(data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", shown(path), err)
+		}
+		largest = max(largest, (&mint.Credential{JWT: parsed.JWT}).ConnectBytes(""))
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	return largest, err
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/source"
+	"github.com/cotalctl/cotalctl/internal/trust"
+	"github.com/cotalctl/cotalctl/matrix"
+)
+
+// defaultContract is compiled where neither a flag nor the space names another.
+const defaultContract = "cotal-v0.5"
+
+// outputFlag chooses how a result is printed; it never changes the exit code.
+type outputFlag struct {
+	Output string `short:"o" enum:"text,json" default:"text" help:"Output format: text or json."`
+}
+
+func (o outputFlag) json() bool { return o.Output == "json" }
+
+// dirFlag names the space directory.
+type dirFlag struct {
+	Dir string `default:"./.cotal" help:"Space directory." type:"path" placeholder:"D"`
+}
+
+// contractFlags choose a contract and a topology of it.
+type contractFlags struct {
+	Contract string `help:"Contract: an embedded name, or a directory. Default: the space's, else cotal-v0.5." placeholder:"NAME|DIR"`
+	Topology string `help:"Topology of the contract. Default: the space's, else the contract's." placeholder:"NAME"`
+}
+
+// load returns the contract and topology that the flags, the space's record, or the default name.
+func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *contract.Topology, error) {
+	name := firstOf(f.Contract, recorded.Contract, defaultContract)
+	c, err := loadContract(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	topology, ok := c.Topology(firstOf(f.Topology, recorded.Topology))
+	if !ok {
+		var names []string
+		for _, t := range c.Topologies {
+			names = append(names, t.Name)
+		}
+		return nil, nil, usage(fmt.Errorf("topology is not declared by %s, got %q, want one of %s", c.Name, f.Topology, strings.Join(names, ", ")), "")
+	}
+	return c, topology, nil
+}
+
+func loadContract(name string) (*contract.Contract, error) {
+	embedded := matrix.EmbeddedNames()
+	if slices.Contains(embedded, name) {
+		return matrix.Embedded(name)
+	}
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return nil, failed(fmt.Errorf("contract %q is neither embedded nor a directory", name),
+			"embedded: "+strings.Join(embedded, ", ")+"; a new one: cotalctl init DIR")
+	}
+	return matrix.LoadDir(name)
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// paramFlags give a profile's parameters.
+type paramFlags struct {
+	Set    []string `help:"Parameter of the profile; a list is comma-separated; the last of one name wins." placeholder:"k=v" sep:"none"`
+	Params []string `help:"YAML or JSON file of parameters; --set wins over it." placeholder:"FILE" sep:"none"`
+}
+
+// input reads the files, then the flags.
+func (f paramFlags) input(p *contract.Profile, space string) (compile.Input, error) {
+	in := compile.Input{Values: map[string]any{}, Pos: map[string]contract.Pos{}}
+	for _, file := range f.Params {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return in, err
+		}
+		values, pos, err := source.DecodeParams(file, data)
+		if err != nil {
+			return in, err
+		}
+		maps.Copy(in.Values, values)
+		maps.Copy(in.Pos, pos)
+	}
+	set, err := compile.ParseSet(p, f.Set)
+	if err != nil {
+		return in, usage(err, "")
+	}
+	for name := range set {
+		for path := range in.Pos {
+			if path == name || strings.HasPrefix(path, name+".") {
+				delete(in.Pos, path)
+			}
+		}
+	}
+	maps.Copy(in.Values, set)
+	if given, ok := in.Values[compile.SpaceParam]; ok && given != space {
+		return in, usage(fmt.Errorf("parameter space, got %v, want %q as --space says", given, space), "leave it out: --space names the space")
+	}
+	in.Values[compile.SpaceParam] = space
+	return in, nil
+}
+
+// scope binds the parameters; what does not fit is a usage error where it came from a flag.
+func newScope(c *contract.Contract, t *contract.Topology, p *contract.Profile, in compile.Input) (*compile.Scope, error) {
+	s, err := compile.NewScope(c, t, p, in)
+	var problems contract.Problems
+	if errors.As(err, &problems) && !slices.ContainsFunc(problems, func(p *contract.Problem) bool { return p.Pos != (contract.Pos{}) }) {
+		return nil, usage(err, "")
+	}
+	return s, err
+}
+
+func findProfile(c *contract.Contract, name string) (*contract.Profile, error) {
+	p, ok := c.Profiles[name]
+	if !ok {
+		return nil, usage(fmt.Errorf("profile is not declared by %s, got %q, want one of %s", c.Name, name,
+			strings.Join(contract.SortedKeys(c.Profiles), ", ")), "")
+	}
+	return p, nil
+}
+
+// checkSpaceName holds a name against the contract's grammar, before any directory is touched.
+func checkSpaceName(c *contract.Contract, name string) error {
+	g := c.Grammars[compile.SpaceParam]
+	if err := compile.CheckGrammar(g, name); err != nil {
+		return usage(fmt.Errorf("space name does not fit its grammar, got %q, want %s", name, err.Want), g.Hint)
+	}
+	return nil
+}
+
+// openSpace opens the directory and reads the record of the named space; an empty name is the only space there is.
+func openSpace(dir, name string) (*trust.Dir, string, trust.SpaceInfo, error) {
+	d, err := trust.Open(dir)
+	if errors.Is(err, trust.ErrNotMade) {
+		return nil, "", trust.SpaceInfo{}, failed(err, "make it with cotalctl provision space NAME --dir "+shown(dir))
+	}
+	if err != nil {
+		return nil, "", trust.SpaceInfo{}, err
+	}
+	if name == "" {
+		names, err := d.Spaces()
+		if err != nil {
+			return nil, "", trust.SpaceInfo{}, err
+		}
+		if len(names) != 1 {
+			return nil, "", trust.SpaceInfo{}, usage(fmt.Errorf("--space is missing, got %d spaces in %s", len(names), shown(dir)),
+				"name one of: "+strings.Join(names, ", "))
+		}
+		name = names[0]
+	}
+	info, err := d.Space(name)
+	if errors.Is(err, trust.ErrNotFound) {
+		return nil, "", info, failed(err, "make it with cotalctl provision space "+name+" --dir "+shown(dir))
+	}
+	return d, name, info, err
+}
+
+// shown is a path as a user would type it.
+func shown(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+// recordedSpace reads a space's record where the directory has one; its absence is no error.
+func recordedSpace(dir, name string) (trust.SpaceInfo, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return trust.SpaceInfo{}, nil
+	}
+	d, err := trust.Open(dir)
+	if errors.Is(err, trust.ErrNotMade) {
+		return trust.SpaceInfo{}, nil
+	}
+	if err != nil {
+		return trust.SpaceInfo{}, err
+	}
+	info, err := d.Space(name)
+	if errors.Is(err, trust.ErrNotFound) {
+		return trust.SpaceInfo{}, nil
+	}
+	return info, err
+}
+
+// timeoutFlag bounds what a command waits for from a server.
+type timeoutFlag struct {
+	Timeout time.Duration `default:"5s" help:"Longest wait for a server."`
+}

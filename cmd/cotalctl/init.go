@@ -1,0 +1,19 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/cotalctl/cotalctl/matrix"
+)
+
+type initCmd struct {
+	Dir string `arg:"" type:"path" help:"Directory to make; it must be empty or absent."`
+}
+
+func (c *initCmd) Run(a *app) error {
+	if err := matrix.Scaffold(c.Dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s: a contract with two profiles; check it with cotalctl matrix check %s\n", shown(c.Dir), shown(c.Dir))
+	return nil
+}

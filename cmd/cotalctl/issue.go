@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// order asks for one credential.
+type order struct {
+	contract *contract.Contract
+	topology *contract.Topology
+	profile  *contract.Profile
+	space    string
+	account  string // "" is the profile's own
+	input    compile.Input
+	ttl      time.Duration
+}
+
+// issue compiles and mints a credential with a new user key. The issuer is made by the caller, who holds the account's keys.
+func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
+	seed := make([]byte, 32)
+	if _, err := io.ReadFull(a.rand, seed); err != nil {
+		return nil, fmt.Errorf("user key: %w", err)
+	}
+	public, err := userKey(seed)
+	if err != nil {
+		return nil, err
+	}
+	o.input.UserKey = public
+	scope, err := newScope(o.contract, o.topology, o.profile, o.input)
+	if err != nil {
+		return nil, err
+	}
+	set, err := compile.Compile(scope, o.account)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := scope.Tags()
+	if err != nil {
+		return nil, err
+	}
+	return issuer.Mint(mint.Request{Set: set, Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
+}
+
+func userKey(raw []byte) (string, error) {
+	kp, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, raw)
+	if err != nil {
+		return "", err
+	}
+	defer kp.Wipe()
+	return kp.PublicKey()
+}
+
+// issuerOf opens the signing key of a space's account.
+func issuerOf(d *trust.Dir, t *contract.Topology, space, account string) (*mint.Issuer, error) {
+	kp, acc, err := d.SigningKey(space, trust.AccountID(t.Accounts, account))
+	if err != nil {
+		return nil, err
+	}
+	defer kp.Wipe()
+	return issuerFrom(kp, acc.Public)
+}
+
+func issuerFrom(kp nkeys.KeyPair, account string) (*mint.Issuer, error) {
+	seed, err := kp.Seed()
+	if err != nil {
+		return nil, err
+	}
+	return mint.NewIssuer(seed, account)
+}
+
+// mintSystem mints every profile of the contract that stands in the system account. It is called once, when a directory is
+// made: afterwards nobody holds a key that could.
+func (a *app) mintSystem(c *contract.Contract, t *contract.Topology, space string) func(trust.SystemIssuer) (map[string][]byte, error) {
+	return func(sys trust.SystemIssuer) (map[string][]byte, error) {
+		issuer, err := issuerFrom(sys.Key, sys.Account)
+		if err != nil {
+			return nil, err
+		}
+		out := map[string][]byte{}
+		for _, p := range contract.Sorted(c.Profiles) {
+			if t.Account(p.Name, p.Home) != contract.SystemAccount {
+				continue
+			}
+			in := compile.Input{Values: map[string]any{compile.SpaceParam: space}}
+			cred, err := a.issue(order{contract: c, topology: t, profile: p, space: space, input: in}, issuer)
+			if err != nil {
+				return nil, fmt.Errorf("profile %s: %w", p.Name, err)
+			}
+			text, err := cred.Creds()
+			if err != nil {
+				return nil, err
+			}
+			out[p.Name] = text
+		}
+		return out, nil
+	}
+}
+
+// sampleIssuer signs for sizes only: its keys are fixed, and no broker knows them.
+func sampleIssuer() (*mint.Issuer, error) {
+	account, err := nkeys.FromRawSeed(nkeys.PrefixByteAccount, make([]byte, 32))
+	if err != nil {
+		return nil, err
+	}
+	signing, err := nkeys.FromRawSeed(nkeys.PrefixByteAccount, append(make([]byte, 31), 1))
+	if err != nil {
+		return nil, err
+	}
+	public, err := account.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	return issuerFrom(signing, public)
+}

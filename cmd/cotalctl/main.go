@@ -1,0 +1,80 @@
+// Command cotalctl compiles the ownership matrix of a wire contract into NATS permissions, mints credentials from it,
+// provisions spaces, and audits what a credential admits. See README.md and "cotalctl --help".
+//
+// # Exit codes
+//
+//	0  clean
+//	1  could not run: bad files, an unreachable server
+//	2  usage: unknown flags, missing or malformed parameters
+//	3  findings, drift, a refusal by a gate, or a failed check
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// app is what every command works with: its streams, clock and randomness.
+type app struct {
+	ctx    context.Context
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	now    func() time.Time
+	rand   io.Reader
+}
+
+type cli struct {
+	Provision   provisionCmd   `cmd:"" help:"Create or verify a space, or what one principal owns in it."`
+	Deprovision deprovisionCmd `cmd:"" help:"Remove what one principal owns in a space."`
+	Mint        mintCmd        `cmd:"" help:"Mint a credential of a profile from the keys of a space."`
+	Compile     compileCmd     `cmd:"" help:"Print the permission set of a profile, each entry with its rows."`
+	Audit       auditCmd       `cmd:"" help:"Find what a contract or credential admits and should not."`
+	Doctor      doctorCmd      `cmd:"" help:"Check a live cluster against the floors of a contract."`
+	Matrix      matrixCmd      `cmd:"" help:"Check a contract, or show its rows."`
+	Init        initCmd        `cmd:"" help:"Scaffold a new contract in an empty directory."`
+	Broker      brokerCmd      `cmd:"" help:"Run a broker on a space directory, or print its configuration."`
+	Demo        demoCmd        `cmd:"" help:"Run the interop scenario of Cotal v0.5 §12 on an embedded broker."`
+	Version     versionCmd     `cmd:"" help:"Print the versions of the tool, its contracts and its libraries."`
+}
+
+// run parses args, runs the command and maps its error to an exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now, rand: rand.Reader}
+	exited := -1
+	parser, err := kong.New(&cli{},
+		kong.Name("cotalctl"),
+		kong.Description("Compile a wire contract's ownership matrix into NATS permissions; mint, provision, audit.\n\nExit codes: 0 clean, 1 could not run, 2 usage, 3 findings, drift or refusal."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+	)
+	if err != nil {
+		return a.report(err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		return a.report(usage(err, "cotalctl --help, or cotalctl COMMAND --help"))
+	}
+	return a.report(command.Run(a))
+}

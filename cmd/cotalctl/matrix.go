@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/trust"
+	"github.com/cotalctl/cotalctl/matrix"
+)
+
+type matrixCmd struct {
+	Check matrixCheckCmd `cmd:"" help:"Load a contract and report everything that is wrong with it."`
+	Show  matrixShowCmd  `cmd:"" help:"List the rows of a contract."`
+}
+
+type matrixCheckCmd struct {
+	Path string `arg:"" optional:"" help:"Contract: an embedded name, or a directory. Default: every embedded contract." placeholder:"NAME|DIR"`
+}
+
+func (c *matrixCheckCmd) Run(a *app) error {
+	names := []string{c.Path}
+	if c.Path == "" {
+		names = matrix.EmbeddedNames()
+	}
+	for _, name := range names {
+		ct, err := loadContract(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "%s: ok: %d rows, %d profiles, %d resources, %d consumers, %d invariants, %d residuals\n", ct.Name,
+			len(ct.Rows), len(ct.Profiles), len(ct.Resources), len(ct.Consumers), len(ct.Invariants), len(ct.Residuals))
+	}
+	return nil
+}
+
+type matrixShowCmd struct {
+	Profile string `help:"Only the rows of this profile." placeholder:"NAME"`
+	contractFlags
+	outputFlag
+}
+
+// matrixDocument is the JSON form of a contract's rows.
+type matrixDocument struct {
+	Schema   string          `json:"schema"`
+	Contract string          `json:"contract"`
+	Rows     []matrixRow     `json:"rows"`
+	Profiles []matrixProfile `json:"profiles"`
+}
+
+type matrixRow struct {
+	ID        string   `json:"id"`
+	Profile   string   `json:"profile"`
+	Operation string   `json:"operation"`
+	Effect    string   `json:"effect"`
+	Target    string   `json:"target"`
+	Class     string   `json:"class"`
+	Cite      string   `json:"cite"`
+	Residuals []string `json:"residuals"`
+}
+
+type matrixProfile struct {
+	Name     string `json:"name"`
+	Trust    string `json:"trust"`
+	Lifetime string `json:"lifetime"`
+	Account  string `json:"account"`
+}
+
+func (c *matrixShowCmd) Run(a *app) error {
+	ct, topology, err := c.load(trust.SpaceInfo{})
+	if err != nil {
+		return err
+	}
+	if c.Profile != "" {
+		if _, err := findProfile(ct, c.Profile); err != nil {
+			return err
+		}
+	}
+	doc := matrixDocument{Schema: "cotalctl/matrix/v1", Contract: ct.Name, Rows: []matrixRow{}, Profiles: []matrixProfile{}}
+	for _, row := range ct.Rows {
+		for _, p := range row.Profiles {
+			if c.Profile == "" || p == c.Profile || p == "*" {
+				doc.Rows = append(doc.Rows, showRow(row, p))
+			}
+		}
+	}
+	for _, p := range contract.Sorted(ct.Profiles) {
+		if c.Profile == "" || p.Name == c.Profile {
+			doc.Profiles = append(doc.Profiles, matrixProfile{p.Name, p.Trust, lifetime(p), topology.Account(p.Name, p.Home)})
+		}
+	}
+	if c.json() {
+		return writeJSON(a.stdout, doc)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ROW\tPROFILE\tOPERATION\tTARGET\tCLASS\tCITATION\tRESIDUALS")
+	for _, r := range doc.Rows {
+		op := r.Operation
+		if r.Effect == "deny" {
+			op = "deny " + op
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Profile, op, r.Target, r.Class, r.Cite, strings.Join(r.Residuals, " "))
+	}
+	return w.Flush()
+}
+
+func showRow(row *contract.Row, profile string) matrixRow {
+	r := matrixRow{ID: row.ID, Profile: profile, Operation: string(row.Op.Kind), Effect: "allow", Target: target(&row.Op),
+		Class: row.Class, Cite: row.Cite, Residuals: slices.Clone(row.Residuals)}
+	if row.Deny {
+		r.Effect = "deny"
+	}
+	if r.Residuals == nil {
+		r.Residuals = []string{}
+	}
+	return r
+}
+
+// target says in one phrase what an operation acts on, as the row writes it.
+func target(op *contract.Op) string {
+	switch op.Kind {
+	case contract.OpConsume:
+		return strings.Join(op.Verbs, ",") + " " + cmp.Or(op.Consumer, op.Resource+"/"+op.Name.String())
+	case contract.OpRead:
+		return op.How + " " + op.Resource
+	case contract.OpKV:
+		return op.Verbs[0] + " " + op.Resource + "/" + op.Key.String()
+	case contract.OpStream:
+		return strings.Join(op.Verbs, ",") + " " + op.Resource
+	case contract.OpServe:
+		return op.Subject.String() + " queue " + op.Queue.String()
+	}
+	return op.Subject.String()
+}
+
+func lifetime(p *contract.Profile) string {
+	if p.Lifetime.Class == contract.LifetimeNone {
+		return contract.LifetimeNone
+	}
+	return fmt.Sprintf("%s %s", p.Lifetime.Class, p.Lifetime.Default)
+}

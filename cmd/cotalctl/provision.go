@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/provision"
+)
+
+// lifecyclePrincipal is the contract's lifecycle of one (owner, actor, uid, role).
+const lifecyclePrincipal = "principal"
+
+type provisionCmd struct {
+	Space     provisionSpaceCmd     `cmd:"" help:"Create or verify a space: accounts, streams, buckets, durables, first records."`
+	Principal provisionPrincipalCmd `cmd:"" help:"Create or verify the durables and records of one principal."`
+}
+
+type deprovisionCmd struct {
+	Principal deprovisionPrincipalCmd `cmd:"" help:"Remove exactly the durables and records of one principal."`
+}
+
+// serverFlags reach a broker that is not the directory's own.
+type serverFlags struct {
+	Server  string        `help:"Server URLs. Default: the broker that runs on the directory, else an embedded one." placeholder:"URL[,URL…]"`
+	Timeout time.Duration `default:"10s" help:"Longest wait for a server." placeholder:"DURATION"`
+	tlsFlags
+}
+
+type planFlags struct {
+	Plan bool `help:"Print what would change and change nothing."`
+	outputFlag
+}
+
+// planDocument is the JSON form of a plan and what became of it.
+type planDocument struct {
+	*provision.Plan
+	Applied bool `json:"applied"`
+}
+
+// finish prints a plan, and applies it unless only the plan was asked for or something of it is refused.
+func (f planFlags) finish(a *app, plan *provision.Plan, apply func() error) error {
+	refusal := plan.Refused()
+	if f.Plan || len(refusal) > 0 {
+		if err := f.print(a.stdout, plan, false); err != nil || len(refusal) == 0 {
+			return err
+		}
+		return refused(&provision.RefusedError{Actions: refusal}, "see the plan's refused lines")
+	}
+	if err := apply(); err != nil {
+		return err
+	}
+	return f.print(a.stdout, plan, true)
+}
+
+func (f planFlags) print(w io.Writer, plan *provision.Plan, applied bool) error {
+	if f.json() {
+		return writeJSON(w, planDocument{plan, applied})
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	count := map[string]int{}
+	for _, act := range plan.Actions {
+		count[act.Action]++
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", act.Action, act.Kind, act.Name, act.Reason)
+		for _, d := range act.Diff {
+			fmt.Fprintf(tw, "\t\t  %s\t\n", d)
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	verb := "planned"
+	if applied {
+		verb = "applied"
+	}
+	fmt.Fprintf(w, "space %s: %d actions %s", plan.Space, len(plan.Actions), verb)
+	for _, k := range contract.SortedKeys(count) {
+		fmt.Fprintf(w, ", %d %s", count[k], k)
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+// progress reports applied steps where somebody watches.
+func (a *app) progress(act provision.Action) {
+	if isTerminal(a.stderr) {
+		fmt.Fprintf(a.stderr, "cotalctl: %s %s %s\n", act.Action, act.Kind, act.Name)
+	}
+}
+
+type provisionSpaceCmd struct {
+	Name       string `arg:"" help:"Name of the space."`
+	Deployment string `help:"Deployment profile, which sets the default delivery class (§7): local or public. Default: local." placeholder:"local|public"`
+	Replicas   int    `help:"Replicas of every stream and bucket. Default: 1." placeholder:"N"`
+	Creds      string `type:"path" help:"System credential that may push account JWTs. Default: the directory's." placeholder:"FILE"`
+	dirFlag
+	contractFlags
+	serverFlags
+	planFlags
+}
+
+// Help is the example under the flags.
+func (provisionSpaceCmd) Help() string {
+	return "Example: cotalctl provision space main --dir D --plan\nA second run changes nothing. A change that would weaken a protected setting is refused."
+}
+
+func (c *provisionSpaceCmd) Run(a *app) error {
+	settings := map[string]string{}
+	if c.Deployment != "" {
+		settings["deployment"] = c.Deployment
+	}
+	p, err := a.prepare(spaceRequest{dir: c.Dir, name: c.Name, contractFlags: c.contractFlags, settings: settings, replicas: c.Replicas,
+		server: c.serverFlags, creds: c.Creds, planOnly: c.Plan})
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	plan, err := p.plan()
+	if err != nil {
+		return err
+	}
+	return c.finish(a, plan, func() error { return p.apply(plan) })
+}
+
+// principalFlags name a principal in a space.
+type principalFlags struct {
+	Space string `help:"Space; may be left out where the directory has one." placeholder:"NAME"`
+	dirFlag
+	paramFlags
+	serverFlags
+	planFlags
+}
+
+type provisionPrincipalCmd struct{ principalFlags }
+
+// Help is the example under the flags.
+func (provisionPrincipalCmd) Help() string {
+	return "Example: cotalctl provision principal --space main --set owner=local --set actor=alice --set uid=… --set role=reviewer --set 'allowSubscribe=team.>'"
+}
+
+func (c *provisionPrincipalCmd) Run(a *app) error {
+	return c.run(a, (*provision.Session).PlanLifecycle)
+}
+
+type deprovisionPrincipalCmd struct{ principalFlags }
+
+func (c *deprovisionPrincipalCmd) Run(a *app) error {
+	return c.run(a, (*provision.Session).PlanRemoval)
+}
+
+func (c principalFlags) run(a *app, planner planLifecycle) error {
+	p, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags})
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	decl, ok := p.contract.Lifecycles[lifecyclePrincipal]
+	if !ok {
+		return failed(fmt.Errorf("contract %s declares no lifecycle %q", p.contract.Name, lifecyclePrincipal), "")
+	}
+	in, err := c.input(p.contract.Profiles[decl.Profile], p.name)
+	if err != nil {
+		return err
+	}
+	if _, err := newScope(p.contract, p.topology, p.contract.Profiles[decl.Profile], in); err != nil {
+		return err
+	}
+	plan, err := p.lifecycle(planner, in)
+	if err != nil {
+		return err
+	}
+	return c.finish(a, plan, func() error { return plan.Apply(a.ctx, a.progress) })
+}

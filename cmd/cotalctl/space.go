@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/embedded"
+	"github.com/cotalctl/cotalctl/internal/provision"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// spaceRequest says which space to work on, and where.
+type spaceRequest struct {
+	dir  string
+	name string // "" is the only space of the directory
+	contractFlags
+	settings map[string]string // choice → value, as given now
+	replicas int               // 0: as recorded, else 1
+	server   serverFlags
+	creds    string // system credential for pushing claims; "" is the directory's
+	planOnly bool   // nothing may change, not even the directory
+}
+
+// spaceWork is an opened space: its directory, its contract, and the broker that it is worked on with.
+type spaceWork struct {
+	app      *app
+	req      spaceRequest
+	name     string
+	contract *contract.Contract
+	topology *contract.Topology
+	info     trust.SpaceInfo
+	dir      *trust.Dir // nil: only a plan was asked for and there is no directory yet
+	broker   *embedded.Server
+	dialer   *dialer
+	session  *provision.Session
+	unlock   func()
+	accounts []accountState
+	shareErr error // of composing exports and imports, which happens inside a callback
+}
+
+// accountState is what one account of the space is, in the directory and at the broker.
+type accountState struct {
+	name   string
+	spec   trust.AccountSpec
+	change trust.Change
+	diff   []string
+	fresh  bool // no broker knows it yet
+	stale  bool // the broker holds another JWT than the directory
+}
+
+func (w *spaceWork) close() {
+	if w.session != nil {
+		w.session.Close()
+	}
+	if w.broker != nil {
+		if err := w.broker.Shutdown(); err != nil {
+			fmt.Fprintf(w.app.stderr, "cotalctl: warning: broker: %s\n", err)
+		}
+	}
+	if w.unlock != nil {
+		w.unlock()
+	}
+}
+
+// prepare opens or makes what provisioning a space needs. The caller closes it.
+func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
+	w := &spaceWork{app: a, req: req, name: req.name}
+	recorded, err := recordedSpace(req.dir, req.name)
+	if err != nil {
+		return nil, err
+	}
+	if w.contract, w.topology, err = req.load(recorded); err != nil {
+		return nil, err
+	}
+	if err := checkSpaceName(w.contract, req.name); err != nil {
+		return nil, err
+	}
+	if w.info, err = w.record(recorded); err != nil {
+		return nil, err
+	}
+	if err := w.openDir(); err != nil {
+		w.close()
+		return nil, err
+	}
+	if w.dir == nil {
+		return w, nil
+	}
+	if err := w.start(); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// open opens a space that was provisioned before.
+func (a *app) open(req spaceRequest) (*spaceWork, error) {
+	d, name, info, err := openSpace(req.dir, req.name)
+	if err != nil {
+		return nil, err
+	}
+	w := &spaceWork{app: a, req: req, name: name, dir: d, info: info}
+	if w.contract, w.topology, err = req.load(info); err != nil {
+		return nil, err
+	}
+	if w.unlock, err = d.Lock(a.ctx); err != nil {
+		return nil, err
+	}
+	if err := w.start(); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// record joins what was recorded of the space with what is asked for now. A choice once made is not silently made anew.
+func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
+	info := trust.SpaceInfo{Contract: firstOf(w.req.Contract, old.Contract, defaultContract), Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
+	if w.req.replicas != 0 {
+		info.Replicas = w.req.replicas
+	}
+	if old.Topology != "" && old.Topology != w.topology.Name {
+		return info, refused(fmt.Errorf("topology of space %s, got %q, want %q as provisioned", w.name, w.topology.Name, old.Topology), "a space keeps its topology: provision another space")
+	}
+	for name := range w.req.settings {
+		if w.contract.Settings[name] == nil {
+			return info, usage(fmt.Errorf("contract %s has no setting %q", w.contract.Name, name), "")
+		}
+	}
+	for _, choice := range contract.Sorted(w.contract.Settings) {
+		given, was := w.req.settings[choice.Name], old.Settings[choice.Name]
+		if given != "" && was != "" && given != was {
+			return info, refused(fmt.Errorf("setting %s of space %s, got %q, want %q as provisioned", choice.Name, w.name, given, was), "first records are written once: change the row itself")
+		}
+		value := firstOf(given, was, choice.Default)
+		if _, ok := choice.Values[value]; !ok {
+			return info, usage(fmt.Errorf("--%s, got %q, want one of %s", choice.Name, value, strings.Join(contract.SortedKeys(choice.Values), ", ")), "")
+		}
+		info.Settings[choice.Name] = value
+	}
+	return info, nil
+}
+
+func (w *spaceWork) openDir() error {
+	var err error
+	if w.req.planOnly {
+		if w.dir, err = trust.Open(w.req.dir); errors.Is(err, trust.ErrNotMade) {
+			w.dir = nil
+			return nil
+		}
+	} else {
+		w.dir, _, err = trust.Ensure(w.app.ctx, w.req.dir, trust.Options{Now: w.app.now(), Rand: w.app.rand, MintSystem: w.app.mintSystem(w.contract, w.topology, w.name)})
+	}
+	if err != nil {
+		return err
+	}
+	w.unlock, err = w.dir.Lock(w.app.ctx)
+	return err
+}
+
+// start finds the broker: the named server, the one that runs on the directory, else an embedded one without a listener.
+func (w *spaceWork) start() error {
+	w.dialer = &dialer{app: w.app, dir: w.dir, contract: w.contract, topology: w.topology, space: w.name, url: w.req.server.Server, timeout: w.req.server.Timeout}
+	opts, err := w.req.server.options()
+	if err != nil {
+		return err
+	}
+	w.dialer.opts = opts
+	if w.dialer.url == "" {
+		broker, err := embedded.Start(w.app.ctx, embedded.Options{Dir: w.dir, Silent: true, Config: trust.ServerOptions{Port: -1, MaxControlLine: w.contract.Broker.MaxControlLine}})
+		var running *embedded.RunningError
+		switch {
+		case errors.As(err, &running):
+			w.dialer.url = running.Running.URL
+		case err != nil:
+			return err
+		default:
+			w.broker = broker
+			w.dialer.url = "nats://embedded"
+			w.dialer.opts = append(w.dialer.opts, nats.InProcessServer(broker))
+		}
+	}
+	w.session = w.space().Open()
+	return nil
+}
+
+func (w *spaceWork) space() *provision.Space {
+	settings := map[string]string{}
+	for name, value := range w.info.Settings {
+		if choice := w.contract.Settings[name]; choice != nil {
+			for k, v := range choice.Values[value] {
+				settings[k] = v
+			}
+		}
+	}
+	sp := &provision.Space{Contract: w.contract, Topology: w.topology, Name: w.name, Settings: settings, Replicas: w.info.Replicas}
+	if w.dialer != nil {
+		sp.Connect = w.dialer.connect
+	}
+	return sp
+}
+
+// plan compares accounts, then everything in them.
+func (w *spaceWork) plan() (*provision.Plan, error) {
+	if err := w.inspectAccounts(); err != nil {
+		return nil, err
+	}
+	var fresh []string
+	for _, acc := range w.accounts {
+		if acc.fresh {
+			fresh = append(fresh, acc.name)
+		}
+	}
+	session := w.session
+	if session == nil {
+		session = w.space().Open()
+	}
+	plan, err := session.Plan(w.app.ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	var head []provision.Action
+	for _, acc := range w.accounts {
+		head = append(head, w.accountActions(&acc)...)
+	}
+	plan.Actions = append(head, plan.Actions...)
+	return plan, nil
+}
+
+func (w *spaceWork) accountActions(acc *accountState) []provision.Action {
+	name := w.name
+	if len(w.topology.Accounts) > 1 {
+		name += "/" + acc.name
+	}
+	action := provision.Action{Kind: provision.KindAccount, Name: name, Account: acc.name, Action: string(acc.change), Diff: acc.diff}
+	if acc.change == trust.None && acc.stale {
+		action.Action, action.Diff = provision.Update, []string{"broker: another JWT → the directory's"}
+	}
+	if action.Diff == nil {
+		action.Diff = []string{}
+	}
+	key := provision.Action{Kind: provision.KindKey, Name: name + " signing key", Account: acc.name, Action: provision.None, Diff: []string{}}
+	if acc.change == trust.Create {
+		key.Action = provision.Create
+	}
+	return []provision.Action{action, key}
+}
+
+// inspectAccounts compares each account with the directory and, where a broker runs, with what it holds.
+func (w *spaceWork) inspectAccounts() error {
+	w.accounts = nil
+	var system *nats.Conn
+	defer func() {
+		if system != nil {
+			system.Close()
+		}
+	}()
+	for _, name := range w.topology.Accounts {
+		acc := accountState{name: name, spec: w.accountSpec(name), change: trust.Create, fresh: true}
+		if w.dir != nil {
+			var err error
+			if acc.change, acc.diff, err = w.dir.PlanAccount(acc.spec); errors.Join(err, w.shareErr) != nil {
+				return errors.Join(err, w.shareErr)
+			}
+		}
+		if acc.change != trust.Create {
+			if system == nil {
+				var err error
+				if system, err = w.claimsConn(); err != nil {
+					return err
+				}
+			}
+			held, err := w.dir.Account(w.name, acc.spec.Account)
+			if err != nil {
+				return err
+			}
+			now, err := provision.LookupAccount(w.app.ctx, system, held.Public)
+			if err != nil {
+				return err
+			}
+			acc.fresh, acc.stale = now == "", now != held.JWT
+		}
+		w.accounts = append(w.accounts, acc)
+	}
+	return nil
+}
+
+func (w *spaceWork) claimsConn() (*nats.Conn, error) {
+	if w.req.creds != "" {
+		return w.dialer.systemFile(w.req.creds)
+	}
+	return w.dialer.system(w.contract.Roles[contract.RolePushClaims])
+}
+
+// accountSpec is an account as the contract's cross-account rows want it.
+func (w *spaceWork) accountSpec(name string) trust.AccountSpec {
+	return trust.AccountSpec{Space: w.name, Account: trust.AccountID(w.topology.Accounts, name), Now: w.app.now(), Rand: w.app.rand,
+		Claims: func(claims *jwt.AccountClaims) { w.shareErr = errors.Join(w.shareErr, w.share(name, claims)) }}
+}
+
+// apply makes the accounts, tells the broker, and carries out the plan.
+func (w *spaceWork) apply(plan *provision.Plan) error {
+	changed := false
+	for range 2 { // the second pass adds the imports from accounts that the first one made
+		for i := range w.accounts {
+			acc := &w.accounts[i]
+			_, change, err := w.dir.EnsureAccount(acc.spec)
+			if err := errors.Join(err, w.shareErr); err != nil {
+				return err
+			}
+			changed = changed || change != trust.None || acc.stale || acc.fresh
+		}
+	}
+	if _, err := w.dir.WriteSpace(w.name, w.info); err != nil {
+		return err
+	}
+	if _, _, err := w.dir.WriteServerConfig(trust.ServerOptions{MaxControlLine: w.contract.Broker.MaxControlLine}); err != nil {
+		return err
+	}
+	if changed {
+		if err := w.push(); err != nil {
+			return err
+		}
+	}
+	return plan.Apply(w.app.ctx, w.app.progress)
+}
+
+func (w *spaceWork) push() error {
+	nc, err := w.claimsConn()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	for _, acc := range w.accounts {
+		held, err := w.dir.Account(w.name, acc.spec.Account)
+		if err != nil {
+			return err
+		}
+		if err := provision.PushAccount(w.app.ctx, nc, held.JWT); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planLifecycle is one of the session's two lifecycle planners.
+type planLifecycle = func(*provision.Session, context.Context, string, compile.Input) (*provision.Plan, error)
+
+func (w *spaceWork) lifecycle(planner planLifecycle, in compile.Input) (*provision.Plan, error) {
+	return planner(w.session, w.app.ctx, lifecyclePrincipal, in)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,139 @@
+package provision
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// config is a stream or consumer configuration by JSON name, numbers as json.Number.
+type config map[string]any
+
+func decodeNumbers(data []byte, out any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return dec.Decode(out)
+}
+
+// normalize brings declared values to the shape that decoding gives, so that both sides compare.
+func normalize(c config) (config, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var out config
+	return out, decodeNumbers(data, &out)
+}
+
+// Change is one setting that differs.
+type Change struct {
+	Field    string
+	Old, New any // nil: not set
+}
+
+// String renders "field: old → new".
+func (c Change) String() string {
+	return fmt.Sprintf("%s: %s → %s", c.Field, render(c.Old), render(c.New))
+}
+
+func render(v any) string {
+	if v == nil {
+		return "unset"
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// diff compares what a broker holds with what is declared, sorted by field. A field that only the broker has counts where it
+// is set to anything but a zero value, since a mirror, a source or a republish added by hand is drift; the broker's own
+// "_nats." metadata is not.
+func diff(actual, declared config) []Change {
+	var out []Change
+	fields := slices.Collect(maps.Keys(actual))
+	for f := range declared {
+		if _, ok := actual[f]; !ok {
+			fields = append(fields, f)
+		}
+	}
+	slices.Sort(fields)
+	for _, f := range fields {
+		old, want := significant(f, actual[f]), significant(f, declared[f])
+		if !reflect.DeepEqual(old, want) {
+			out = append(out, Change{Field: f, Old: old, New: want})
+		}
+	}
+	return out
+}
+
+// significant maps zero values to nil, so that "unset" and "set to nothing" compare equal.
+func significant(field string, v any) any {
+	switch v := v.(type) {
+	case bool:
+		if !v {
+			return nil
+		}
+	case string:
+		if v == "" {
+			return nil
+		}
+	case json.Number:
+		if v == "0" {
+			return nil
+		}
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+	case map[string]any:
+		kept := map[string]any{}
+		for k, e := range v {
+			if field == "metadata" && strings.HasPrefix(k, "_nats.") {
+				continue
+			}
+			if e = significant("", e); e != nil {
+				kept[k] = e
+			}
+		}
+		if len(kept) == 0 {
+			return nil
+		}
+		return kept
+	}
+	return v
+}
+
+// weakens reports whether a change takes protection away. A setting without a known direction counts as weakened by any
+// change: the fail-closed side.
+func weakens(c Change) bool {
+	switch {
+	case strings.HasPrefix(c.Field, "deny_") || c.Field == "sealed" || c.Field == "discard_new_per_subject":
+		return c.New == nil // true → unset
+	case strings.HasPrefix(c.Field, "allow_") || c.Field == "no_ack" || c.Field == "mirror_direct":
+		return c.Old == nil // unset → true
+	case strings.HasPrefix(c.Field, "max_") || c.Field == "num_replicas" || c.Field == "duplicate_window":
+		return limit(c.New) < limit(c.Old)
+	}
+	return true
+}
+
+// limit orders a retention bound: none at all is the weakest eviction and so the strongest protection.
+func limit(v any) float64 {
+	n, ok := v.(json.Number)
+	if !ok {
+		return inf
+	}
+	f, err := n.Float64()
+	if err != nil || f <= 0 {
+		return inf
+	}
+	return f
+}
+
+const inf = 1e308

@@ -1,0 +1,291 @@
+package provision
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/nats-io/nats.go"
+)
+
+// Space is what provisioning works on: a contract bound to one space, and a way to reach its accounts.
+type Space struct {
+	Contract *contract.Contract
+	Topology *contract.Topology
+	Name     string
+	Settings map[string]string // names that the contract's settings bind, such as a default of a first record
+	Replicas int               // of every stream; 0 is 1
+	// Connect opens a connection to an account with a credential of a profile, compiled and minted for this one use.
+	// The caller of Connect closes it.
+	Connect func(ctx context.Context, account, profile string, in compile.Input) (*Conn, error)
+}
+
+// scope binds the space's own names: its resources, its settings.
+func (sp *Space) scope() (*compile.Scope, error) {
+	s, err := compile.NewScope(sp.Contract, sp.Topology, nil, compile.Input{Values: map[string]any{compile.SpaceParam: sp.Name}})
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range contract.SortedKeys(sp.Settings) {
+		s = s.WithText(k, sp.Settings[k])
+	}
+	return s, nil
+}
+
+// planner gathers the actions of one account over one connection; conn is nil where the account does not exist yet, so that
+// everything is to be created.
+type planner struct {
+	space   *Space
+	scope   *compile.Scope
+	account string
+	conn    *Conn
+	lazy    func(context.Context) (*Conn, error) // for applying
+	actions []Action
+}
+
+// Session holds the connections of a plan, one per account, opened when first needed.
+type Session struct {
+	space *Space
+	conns map[string]*Conn
+}
+
+// Open returns a session; Close it after the plan is applied.
+func (sp *Space) Open() *Session { return &Session{space: sp, conns: map[string]*Conn{}} }
+
+// Close closes what the session opened.
+func (s *Session) Close() {
+	for _, c := range s.conns {
+		c.Close()
+	}
+}
+
+func (s *Session) conn(ctx context.Context, account string) (*Conn, error) {
+	if c, ok := s.conns[account]; ok {
+		return c, nil
+	}
+	profile := s.space.Contract.Roles[contract.RoleProvision]
+	c, err := s.space.Connect(ctx, account, profile, compile.Input{Values: map[string]any{compile.SpaceParam: s.space.Name}})
+	if err != nil {
+		return nil, fmt.Errorf("connect to account %s as %s: %w", account, profile, err)
+	}
+	s.conns[account] = c
+	return c, nil
+}
+
+// Plan compares every declared stream, bucket, standing durable and first record with the broker. fresh names the accounts that
+// do not exist yet: they are not asked, everything in them is to be created.
+func (s *Session) Plan(ctx context.Context, fresh []string) (*Plan, error) {
+	scope, err := s.space.scope()
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{Schema: PlanSchema, Space: s.space.Name, Actions: []Action{}}
+	for _, account := range s.space.Topology.Accounts {
+		p := &planner{space: s.space, scope: scope, account: account}
+		p.lazy = func(ctx context.Context) (*Conn, error) { return s.conn(ctx, account) }
+		if !slices.Contains(fresh, account) {
+			if p.conn, err = s.conn(ctx, account); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.resources(ctx); err != nil {
+			return nil, err
+		}
+		if err := p.consumers(ctx); err != nil {
+			return nil, err
+		}
+		if err := p.records(ctx); err != nil {
+			return nil, err
+		}
+		plan.Actions = append(plan.Actions, p.actions...)
+	}
+	return plan, nil
+}
+
+func (p *planner) here(id string) bool { return p.scope.Account(id) == p.account }
+
+func (p *planner) resources(ctx context.Context) error {
+	for _, r := range contract.Sorted(p.space.Contract.Resources) {
+		if !p.here(r.ID) {
+			continue
+		}
+		if err := p.resource(ctx, r); err != nil {
+			return fmt.Errorf("%s: resource %s: %w", r.Pos, r.ID, err)
+		}
+	}
+	return nil
+}
+
+func (p *planner) resource(ctx context.Context, r *contract.Resource) error {
+	declared, err := p.space.streamConfig(p.scope, r)
+	if err != nil {
+		return err
+	}
+	name := declared["name"].(string)
+	a := Action{Kind: KindStream, Name: name, Account: p.account, Action: Create, Diff: []string{}}
+	if r.Bucket {
+		a.Kind = KindKV
+	}
+	actual, err := p.streamInfo(ctx, name)
+	if err != nil {
+		return err
+	}
+	verb := "CREATE"
+	if actual != nil {
+		verb = "UPDATE"
+		decide(&a, diff(actual, declared), r.Update, r.Protect)
+	}
+	a.apply = func(ctx context.Context) error {
+		c, err := p.lazy(ctx)
+		if err != nil {
+			return err
+		}
+		return writeStream(ctx, c, verb, name, declared)
+	}
+	p.actions = append(p.actions, a)
+	return nil
+}
+
+// decide turns a difference into an action: none, an update, or a refusal where the resource is create-or-verify (D13) or the
+// update would weaken what it protects.
+func decide(a *Action, changes []Change, updatable bool, protect []string) {
+	a.Action = None
+	for _, c := range changes {
+		a.Action = Update
+		a.Diff = append(a.Diff, c.String())
+	}
+	if len(changes) == 0 {
+		return
+	}
+	if !updatable {
+		a.Action, a.Reason = Refuse, "differs from the contract and is create-or-verify: restore it by hand, or change the contract"
+		return
+	}
+	for _, c := range changes {
+		if slices.Contains(protect, c.Field) && weakens(c) {
+			a.Action, a.Reason = Refuse, "the change would weaken the protected setting "+c.Field+": restore it in the contract"
+			return
+		}
+	}
+}
+
+func (p *planner) streamInfo(ctx context.Context, name string) (config, error) {
+	if p.conn == nil {
+		return nil, nil
+	}
+	return p.conn.streamConfig(ctx, name)
+}
+
+// streamConfig reads a stream's configuration; a missing stream is (nil, nil).
+func (c *Conn) streamConfig(ctx context.Context, name string) (config, error) {
+	var info struct {
+		Config config `json:"config"`
+	}
+	err := c.api(ctx, "STREAM.INFO."+name, nil, &info)
+	if isCode(err, codeStreamNotFound) {
+		return nil, nil
+	}
+	return info.Config, err
+}
+
+// writeStream creates or updates a stream and reads it back, because some settings silently turn others (broker-facts
+// "Header powers").
+func writeStream(ctx context.Context, c *Conn, verb, name string, declared config) error {
+	if err := c.api(ctx, "STREAM."+verb+"."+name, declared, nil); err != nil {
+		return err
+	}
+	actual, err := c.streamConfig(ctx, name)
+	if err != nil {
+		return err
+	}
+	if left := diff(actual, declared); len(left) > 0 {
+		return fmt.Errorf("the broker changed what it was given: %v", left)
+	}
+	return nil
+}
+
+// streamConfig is a resource's complete configuration for this space.
+func (sp *Space) streamConfig(s *compile.Scope, r *contract.Resource) (config, error) {
+	out := config{}
+	for k, v := range r.Config {
+		out[k] = v
+	}
+	name, err := s.StreamName(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	subjects := make([]string, 0, len(r.Subjects)+1)
+	if r.Bucket {
+		bucket, err := s.BucketName(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		subjects = append(subjects, "$KV."+bucket+".>")
+	}
+	for _, t := range r.Subjects {
+		text, err := s.Text(t)
+		if err != nil {
+			return nil, err
+		}
+		subjects = append(subjects, text)
+	}
+	out["name"], out["subjects"], out["num_replicas"] = name, subjects, max(1, sp.Replicas)
+	return normalize(out)
+}
+
+// records plans the first rows of buckets. A row that exists is left alone: from then on it belongs to its writers.
+func (p *planner) records(ctx context.Context) error {
+	for _, r := range contract.Sorted(p.space.Contract.Resources) {
+		if !p.here(r.ID) {
+			continue
+		}
+		for i := range r.Initial {
+			if err := p.record(ctx, r, &r.Initial[i]); err != nil {
+				return fmt.Errorf("%s: resource %s: %w", r.Initial[i].Pos, r.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planner) record(ctx context.Context, r *contract.Resource, initial *contract.Initial) error {
+	bucket, err := p.scope.BucketName(r.ID)
+	if err != nil {
+		return err
+	}
+	key, err := p.scope.Text(initial.Key)
+	if err != nil {
+		return err
+	}
+	v, err := p.scope.Node(initial.Value)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	a := Action{Kind: KindRecord, Name: bucket + "/" + key, Account: p.account, Action: Create, Diff: []string{}}
+	if p.conn != nil {
+		existing, err := p.conn.get(ctx, bucket, key)
+		if err != nil && !isCode(err, codeStreamNotFound) {
+			return err
+		}
+		if existing != nil && !existing.deleted {
+			a.Action = None
+		}
+	}
+	a.apply = func(ctx context.Context) error {
+		c, err := p.lazy(ctx)
+		if err != nil {
+			return err
+		}
+		// Create-only: a row that appeared meanwhile is somebody's decision.
+		return c.put(ctx, bucket, key, data, nats.Header{"Nats-Expected-Last-Subject-Sequence": {"0"}})
+	}
+	p.actions = append(p.actions, a)
+	return nil
+}
