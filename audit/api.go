@@ -1,0 +1,81 @@
+package audit
+
+import "github.com/cotalctl/cotalctl/internal/subject"
+
+const (
+	apiRoot = "$JS.API."
+	ackRoot = "$JS.ACK."
+)
+
+// apiVerbs are the JetStream API verbs of nats-server 2.15 (jetstream_api.go).
+func apiVerbs() []string {
+	return []string{
+		"ACCOUNT.PURGE", "ACCOUNT.STREAM.CANCEL_MOVE", "ACCOUNT.STREAM.MOVE",
+		"CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.DURABLE.CREATE", "CONSUMER.INFO", "CONSUMER.LEADER.STEPDOWN",
+		"CONSUMER.LIST", "CONSUMER.MSG.NEXT", "CONSUMER.NAMES", "CONSUMER.PAUSE", "CONSUMER.PEER.EVACUATE",
+		"CONSUMER.PEER.REMOVE", "CONSUMER.RESET", "CONSUMER.UNPIN",
+		"DIRECT.GET", "INFO", "META.LEADER.STEPDOWN", "META.RESCUE", "SERVER.EVACUATE", "SERVER.REMOVE",
+		"STREAM.CANCEL_MOVE", "STREAM.CREATE", "STREAM.DELETE", "STREAM.INFO", "STREAM.LEADER.STEPDOWN", "STREAM.LIST",
+		"STREAM.MSG.DELETE", "STREAM.MSG.GET", "STREAM.NAMES", "STREAM.PEER.EVACUATE", "STREAM.PEER.REMOVE", "STREAM.PURGE",
+		"STREAM.RESTORE", "STREAM.SNAPSHOT", "STREAM.UPDATE",
+	}
+}
+
+// verbSubjects returns the subjects on which a verb of an invariant acts on a stream; nil for an unknown verb.
+func verbSubjects(verb, stream string) []subject.Pattern {
+	tails, ok := map[string][]string{
+		"stream.create":     {apiRoot + "STREAM.CREATE." + stream},
+		"stream.update":     {apiRoot + "STREAM.UPDATE." + stream},
+		"stream.delete":     {apiRoot + "STREAM.DELETE." + stream},
+		"stream.purge":      {apiRoot + "STREAM.PURGE." + stream},
+		"stream.info":       {apiRoot + "STREAM.INFO." + stream},
+		"stream.msg-get":    {apiRoot + "STREAM.MSG.GET." + stream},
+		"stream.msg-delete": {apiRoot + "STREAM.MSG.DELETE." + stream},
+		// The bare and the durable form take any filter; all three make a consumer.
+		"consumer.create":   {apiRoot + "CONSUMER.CREATE." + stream, apiRoot + "CONSUMER.CREATE." + stream + ".>", apiRoot + "CONSUMER.DURABLE.CREATE." + stream + ".*"},
+		"consumer.delete":   {apiRoot + "CONSUMER.DELETE." + stream + ".*"},
+		"consumer.info":     {apiRoot + "CONSUMER.INFO." + stream + ".*"},
+		"consumer.next":     {apiRoot + "CONSUMER.MSG.NEXT." + stream + ".*"},
+		"stream.direct-get": {apiRoot + "DIRECT.GET." + stream, apiRoot + "DIRECT.GET." + stream + ".>"},
+		// The longer acknowledgement shape puts a domain ("_" for none) and an account hash before the stream.
+		"consumer.ack": {ackRoot + stream + ".>", ackRoot + "_.*." + stream + ".>"},
+	}[canonicalVerb(verb)]
+	if !ok {
+		return nil
+	}
+	out := make([]subject.Pattern, len(tails))
+	for i, t := range tails {
+		out[i] = subject.Pattern(t)
+	}
+	return out
+}
+
+// canonicalVerb maps the short spellings of a verb to the one that names its object.
+func canonicalVerb(verb string) string {
+	switch verb {
+	case "ack":
+		return "consumer.ack"
+	case "direct-get":
+		return "stream.direct-get"
+	case "consumer.msg-next":
+		return "consumer.next"
+	}
+	return verb
+}
+
+// verbsReached returns one subject of every API verb that the entry reaches.
+func (p *Principal) verbsReached(d *Direction, e Entry) []string {
+	if !subject.Overlaps(e.Pattern, apiRoot+">") {
+		return nil
+	}
+	var out []string
+	for _, verb := range apiVerbs() {
+		for _, form := range []subject.Pattern{subject.Pattern(apiRoot + verb + ".>"), subject.Pattern(apiRoot + verb)} {
+			if w, ok := p.reaches(d, e, form); ok {
+				out = append(out, w)
+				break
+			}
+		}
+	}
+	return out
+}

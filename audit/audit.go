@@ -1,0 +1,216 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// Config says what an audit judges by.
+type Config struct {
+	Contract *contract.Contract // nil: generic hygiene only
+	Topology string             // of the contract; "" is its default
+	Space    string             // that the contract itself is compiled for; "" picks a sample
+	Now      time.Time          // the clock; zero: nothing is judged by it
+}
+
+// auditor collects the findings of one audit.
+type auditor struct {
+	cfg      Config
+	topology *contract.Topology
+	rows     map[string]*contract.Row
+	rules    map[string][]rule // of a space, once resolved
+	out      Report
+	seen     map[string]int // what was reported, and as which finding
+	profiles map[string]bool
+	probs    contract.Problems
+}
+
+func newAuditor(cfg Config) (*auditor, error) {
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
+	a.out.Checked.Invariants = len(Checks())
+	c := cfg.Contract
+	if c == nil {
+		return a, nil
+	}
+	var ok bool
+	if a.topology, ok = c.Topology(cfg.Topology); !ok {
+		var names []string
+		for _, t := range c.Topologies {
+			names = append(names, t.Name)
+		}
+		return nil, &contract.Problem{What: "topology of contract " + c.Name, Got: fmt.Sprintf("%q", cfg.Topology), Want: "one of " + strings.Join(names, ", ")}
+	}
+	for _, r := range c.Rows {
+		a.rows[r.ID] = r
+	}
+	a.out.Checked.Invariants += len(c.Invariants)
+	return a, nil
+}
+
+// done sorts the report and returns it with everything that could not be audited. The report is valid beside an error.
+func (a *auditor) done() (*Report, error) {
+	a.out.Checked.Profiles = len(a.profiles)
+	for i := range a.out.Findings {
+		if f := &a.out.Findings[i]; f.more > 0 {
+			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
+		}
+	}
+	a.out.sort()
+	return &a.out, a.probs.Err()
+}
+
+// judge runs every check on one principal.
+func (a *auditor) judge(p *Principal) {
+	if a.profile(p.Profile) != nil {
+		a.profiles[p.Profile] = true
+	}
+	a.out.Checked.Entries += p.entryCount()
+	a.hygiene(p)
+	if p.Token != nil && p.Token.Scoped {
+		return
+	}
+	a.invariants(p)
+	a.residuals(p)
+}
+
+// profile returns the declared profile, or nil.
+func (a *auditor) profile(name string) *contract.Profile {
+	if a.cfg.Contract == nil {
+		return nil
+	}
+	return a.cfg.Contract.Profiles[name]
+}
+
+// report adds the finding of a generic check.
+func (a *auditor) report(p *Principal, code string, e Entry, witness, message string) {
+	c := check(code)
+	a.add(p, e, Finding{Code: code, Severity: c.Severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: message})
+}
+
+// add completes a finding with what it is about and keeps it once.
+func (a *auditor) add(p *Principal, e Entry, f Finding) {
+	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
+	if e.Pattern != "" {
+		f.Entry = e.String()
+	}
+	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
+		pos := a.rows[f.Rows[0]].Pos
+		f.File, f.Line = pos.File, pos.Line
+	}
+	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, messageKey(f)}, "\x00")
+	if _, twice := a.seen[byEntry]; twice {
+		return
+	}
+	a.seen[byEntry] = len(a.out.Findings)
+	if p.Sampled && len(f.Rows) > 0 && a.sampledBefore(p, f) {
+		return
+	}
+	a.out.Findings = append(a.out.Findings, f)
+}
+
+// sampledBefore reports whether a row of a sampled profile has shown this already: its other entries and identities differ in
+// sample values alone, or in the elements that the row iterates over. Those of the first identity are counted.
+func (a *auditor) sampledBefore(p *Principal, f Finding) bool {
+	byRows := strings.Join(append([]string{"rows", f.Code, f.Subject}, f.Rows...), "\x00")
+	first, before := a.seen[byRows]
+	if !before {
+		a.seen[byRows] = len(a.out.Findings)
+		return false
+	}
+	if !p.repeat {
+		a.out.Findings[first].more++
+	}
+	return true
+}
+
+// messageKey tells findings about no entry apart.
+func messageKey(f Finding) string {
+	if f.Entry != "" {
+		return ""
+	}
+	return f.Message
+}
+
+// residuals notes what the contract says that a holder of the row can still do, once per row (A100).
+func (a *auditor) residuals(p *Principal) {
+	for _, d := range p.directions() {
+		for _, e := range d.Allow {
+			for _, id := range e.Rows {
+				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 {
+					a.residual(p, e, row)
+				}
+			}
+		}
+	}
+}
+
+func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
+	key := strings.Join([]string{"residual", p.File, p.Name, row.ID}, "\x00")
+	if _, twice := a.seen[key]; twice {
+		return
+	}
+	a.seen[key] = len(a.out.Findings)
+	said := make([]string, len(row.Residuals))
+	for i, id := range row.Residuals {
+		said[i] = id
+		if r := a.cfg.Contract.Residuals[id]; r != nil {
+			said[i] = fmt.Sprintf("%s: %s can %s (bounded by %s)", id, r.Who, r.Can, r.Bound)
+			a.out.residuals[id] = said[i]
+		}
+	}
+	f := Finding{Code: codeResidual, Severity: Note, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
+		Message: strings.Join(said, "; "), File: p.File, brief: row.ID + ": " + strings.Join(row.Residuals, ", ")}
+	if f.File == "" {
+		f.File, f.Line = row.Pos.File, row.Pos.Line
+	}
+	a.out.Findings = append(a.out.Findings, f)
+}
+
+// problem keeps what could not be audited.
+func (a *auditor) problem(err error) {
+	var several contract.Problems
+	var one *contract.Problem
+	switch {
+	case errors.As(err, &several):
+		a.probs = append(a.probs, several...)
+	case errors.As(err, &one):
+		a.probs = append(a.probs, one)
+	default:
+		a.probs = append(a.probs, &contract.Problem{What: err.Error()})
+	}
+}
+
+// spaceScope binds the names of a contract for a space alone.
+func (a *auditor) spaceScope(space string) (*compile.Scope, error) {
+	return compile.NewScope(a.cfg.Contract, a.topology, nil, compile.Input{Values: map[string]any{compile.SpaceParam: space}})
+}
+
+// sampleSpace is a space name that the contract admits.
+func (a *auditor) sampleSpace() string {
+	if a.cfg.Space != "" {
+		return a.cfg.Space
+	}
+	if g := a.cfg.Contract.Grammars[compile.SpaceParam]; g != nil {
+		return compile.SampleText(g, 0)
+	}
+	return compile.SpaceParam
+}
+
+// names reports whether a list of profiles names the principal's. A credential of no known profile is judged as an untrusted
+// one: it is among the named where one of them is untrusted, and never among the holders (by:) of an authority.
+func (a *auditor) names(profiles []string, p *Principal) bool {
+	if p.Profile != "" {
+		return slices.Contains(profiles, p.Profile)
+	}
+	return slices.ContainsFunc(profiles, func(name string) bool {
+		profile := a.profile(name)
+		return profile != nil && profile.Trust == contract.TrustUntrusted
+	})
+}

@@ -1,0 +1,85 @@
+package audit
+
+// Check describes one generic check: a rule of NATS hygiene that holds for any contract and for none.
+type Check struct {
+	Code     string
+	Severity string
+	Title    string
+	Cite     string // the fact or text that the check rests on
+	Hint     string // what to do about a finding
+}
+
+// The generic codes. A code is never reused.
+const (
+	codeAllowAll    = "A001"
+	codeInbox       = "A002"
+	codeConnTypes   = "A003"
+	codeRawRoot     = "A004"
+	codeOpenStar    = "A005"
+	codeAPIStar     = "A006"
+	codeEmbedded    = "A007"
+	codeNoExpiry    = "A008"
+	codeFutureIat   = "A009"
+	codeResponses   = "A010"
+	codeExcess      = "A011"
+	codeIgnored     = "A012"
+	codeUnjudged    = "A013"
+	codeResidual    = "A100"
+	hintMintAnew    = "mint the credential anew from its contract"
+	citeBrokerOrder = "broker-facts P11 and Order: an absent or empty allow list is allow-all"
+)
+
+// Checks is the closed list of generic checks, in code order.
+func Checks() []Check {
+	return []Check{
+		{codeAllowAll, Error, "a direction admits everything", citeBrokerOrder,
+			`list what is meant; for nothing at all write deny [">"]`},
+		{codeInbox, Error, "a subscription hears other connections' inboxes", "broker-facts P1, P9; Redirected replies",
+			"give each connection an inbox prefix of its own, _INBOX_<nonce>.>, and connect with it"},
+		{codeConnTypes, Error, "connection types are missing or too wide", "broker-facts: Connection types and the account",
+			"set allowed_connection_types to STANDARD and WEBSOCKET: a leaf node does not hold publish permissions"},
+		{codeRawRoot, Error, "raw authority over JetStream, key-values, objects or the system", "broker-facts: What a JetStream grant really conveys",
+			"name the verb, the stream or bucket, and the consumer or key"},
+		{codeOpenStar, Error, "a subscribe allow ends in * without a sound closing deny", "broker-facts P1, P2; Closing denies",
+			"list the last tokens, write > where the subtree is meant, or close it with deny <entry>.> where nothing else overlaps that"},
+		{codeAPIStar, Error, "an API grant ends in *", "broker-facts J1, J4b: a final * in an API tail admits >",
+			"write the last token out; no deny can take back only the > form"},
+		{codeEmbedded, Error, "a wildcard stands inside a token", "broker-facts P13: * and > inside a token are literal characters",
+			"make the wildcard a whole token, or list the names; in a deny this entry denies nothing that was meant"},
+		{codeNoExpiry, Error, "the credential never expires", "jwt/v2: exp 0 never expires",
+			"mint it with a lifetime; only a profile of lifetime none may lack one"},
+		{codeFutureIat, Error, "the credential was issued in the future", "broker-facts: a JWT with iat in the future survives revocation",
+			"set the minting machine's clock and mint anew"},
+		{codeResponses, Warning, "allow_responses widens publish", "broker-facts: allow_responses overrides pub.deny",
+			"grant the reply subjects by name instead"},
+		{codeExcess, Error, "the credential differs from what its profile compiles to", "a credential holds what its contract compiles, no more",
+			hintMintAnew + "; if it was tampered with, revoke it and rotate the signing key"},
+		{codeIgnored, Error, "the broker ignores an entry", "broker-facts P15; nats-server IsValidSubject",
+			"correct the entry: an ignored deny denies nothing"},
+		{codeUnjudged, Warning, "something could not be judged", "a check that could not look says so", ""},
+		{codeResidual, Note, "declared residual", "the contract's residuals", ""},
+	}
+}
+
+// check returns the description of a generic code.
+func check(code string) Check {
+	for _, c := range Checks() {
+		if c.Code == code {
+			return c
+		}
+	}
+	return Check{Code: code, Severity: Error}
+}
+
+// kindHint is what to do about a violated contract invariant, by kind.
+func kindHint(kind string) string {
+	return map[string]string{
+		KindIdentityToken:  "pin the token to the holder's own parameter",
+		KindExclusiveWrite: "remove the entry, or name the profile in the invariant's by: if it is a writer",
+		KindNever:          "remove the entry: nobody may hold it",
+		KindQueueOnly:      "subscribe with the queue that the invariant names, and hold no plain entry beside it",
+		KindPinnedToken:    "pin the token to a literal",
+		KindVerbHolders:    "remove the grant, or name the profile in the invariant's by: if it is a holder",
+		KindLifetime:       "declare a lifetime, or name the profile in the invariant's only:",
+	}[kind]
+}

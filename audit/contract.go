@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// Contract compiles every profile of cfg.Contract in cfg.Topology, for several samples of its parameters and two identities, and
+// judges each set. Profiles or samples that do not compile, and invariants that cannot be resolved, are returned as
+// [contract.Problems] beside a report on the rest; the report is nil only where there is no contract or topology to judge.
+func Contract(cfg Config) (*Report, error) {
+	if cfg.Contract == nil {
+		return nil, &contract.Problem{What: "audit", Got: "no contract", Want: "one"}
+	}
+	a, err := newAuditor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	space := a.sampleSpace()
+	for _, profile := range contract.Sorted(cfg.Contract.Profiles) {
+		a.profileLifetime(profile, a.rulesOf(space))
+		for n := range 2 {
+			for _, in := range a.samples(profile, space, n) {
+				a.sample(profile, in, n > 0)
+			}
+		}
+	}
+	return a.done()
+}
+
+// samples are the inputs of a profile; a family is sampled for each of its members.
+func (a *auditor) samples(profile *contract.Profile, space string, n int) []compile.Input {
+	var out []compile.Input
+	for _, s := range compile.Samples(a.cfg.Contract, profile, space, n) {
+		if profile.Family == nil {
+			out = append(out, s.Input)
+			continue
+		}
+		for _, k := range contract.Sorted(a.cfg.Contract.Kinds) {
+			if isMember(k, profile.Family.Where) {
+				in := compile.Input{Values: maps.Clone(s.Input.Values)}
+				in.Values[profile.Family.Param] = k.Name
+				out = append(out, in)
+			}
+		}
+	}
+	return out
+}
+
+func isMember(k *contract.Kind, where map[string]bool) bool {
+	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
+	for name, want := range where {
+		if flags[name] != want {
+			return false
+		}
+	}
+	return true
+}
+
+// sample compiles one input in every account of the profile and judges the sets.
+func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat bool) {
+	scope, err := compile.NewScope(a.cfg.Contract, a.topology, profile, in)
+	if err != nil {
+		a.problem(fmt.Errorf("profile %s: a sample of its parameters does not bind: %w", profile.Name, err))
+		return
+	}
+	for _, account := range compile.Accounts(a.cfg.Contract, a.topology, profile) {
+		set, err := compile.Compile(scope, account)
+		if err != nil {
+			a.problem(err)
+			continue
+		}
+		p := a.setPrincipal(set)
+		a.place(p, profile.Name)
+		p.Identity, p.Exact, p.repeat = scopeIdentity(scope, profile), true, repeat
+		p.Sampled = true
+		p.Inbox = inboxNonce(profile, p.Identity)
+		a.judge(p)
+	}
+}
+
+// scopeIdentity reads the single-token parameters and derived names of a scope.
+func scopeIdentity(scope *compile.Scope, profile *contract.Profile) map[string]string {
+	out := map[string]string{}
+	names := []string{compile.SpaceParam}
+	for _, param := range profile.Params {
+		names = append(names, param.Name)
+	}
+	for _, d := range profile.Derive {
+		names = append(names, d.Name)
+	}
+	for _, name := range names {
+		// Lists, records and absent optionals have no text.
+		if text, err := scope.Text(contract.Template{Source: "{" + name + "}", Parts: []contract.Part{{Path: []string{name}}}}); err == nil {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// profileLifetime holds a declared lifetime to the contract's lifetime invariants.
+func (a *auditor) profileLifetime(profile *contract.Profile, rules []rule) {
+	for _, r := range rules {
+		if r.Kind != KindLifetime || r.Class != profile.Lifetime.Class || slices.Contains(r.By, profile.Name) ||
+			len(r.Profiles) > 0 && !slices.Contains(r.Profiles, profile.Name) {
+			continue
+		}
+		a.out.Findings = append(a.out.Findings, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Subject: profile.Name,
+			Rows: []string{}, Cite: r.Cite, Hint: kindHint(r.Kind), File: profile.Pos.File, Line: profile.Pos.Line,
+			Message: "is of lifetime class " + r.Class + ", which is for " + names(r.By)})
+	}
+}

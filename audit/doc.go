@@ -1,0 +1,9 @@
+// Package audit judges what credentials and compiled permission sets really admit on a broker: by generic NATS hygiene, which
+// holds for every contract and for none, and by the invariants that a contract declares as data. Each finding carries a code, a
+// severity, a citation and, where something is admitted, a concrete subject as witness.
+//
+// It owns the findings, their order and their two renderings. It judges the permissions that the broker would read, never the
+// rows they came from; rows are joined afterwards, so that a fault of the compiler cannot vouch for itself. Decisions are made
+// on sets of subjects by internal/subject, never on text. It refuses to guess: what it cannot judge becomes a finding of its own
+// (A013), a file that it cannot read becomes a positioned error, and the rest is still audited. It never prints a seed or a JWT.
+package audit

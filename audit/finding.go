@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Schema names the JSON form of a report.
+const Schema = "cotalctl/findings/v1"
+
+// Severities, from most to least severe.
+const (
+	Error   = "error"
+	Warning = "warning"
+	Note    = "note"
+)
+
+// Finding is one violation, doubt or declared residual.
+type Finding struct {
+	Code     string   `json:"code"`
+	Severity string   `json:"severity"` // Error, Warning or Note
+	Subject  string   `json:"subject"`  // who holds the entry: a profile, else the name or public key of a credential
+	Entry    string   `json:"entry"`    // the permission entry as the broker reads it; "" where the finding is about the whole
+	Rows     []string `json:"rows"`     // sorted ids of the rows that the entry stands for, empty where unknown
+	Cite     string   `json:"cite"`
+	Message  string   `json:"message"`
+	Witness  string   `json:"witness"` // a concrete subject that the entry admits, or ""
+	File     string   `json:"file"`    // of the credential, else of the row
+	Line     int      `json:"line"`    // 0 where a file has no lines that matter
+	Waived   *Waiver  `json:"waived"`
+	Hint     string   `json:"-"` // what to do next
+
+	more  int    // further entries of the same row of a sampled profile
+	brief string // what the text rendering says instead of the message
+}
+
+// Waiver accepts a finding for a while. A waived finding is no error.
+type Waiver struct {
+	Reason string `json:"reason"`
+	Until  string `json:"until"` // a date, 2006-01-02
+}
+
+// Checked counts what a report is about. A count of zero means that nothing of that sort was looked at.
+type Checked struct {
+	Invariants int `json:"invariants"` // generic checks and contract invariants
+	Profiles   int `json:"profiles"`   // distinct known profiles judged
+	Entries    int `json:"entries"`    // permission entries judged
+	Files      int `json:"files"`      // files judged
+}
+
+// Report is the outcome of an audit.
+type Report struct {
+	Schema   string    `json:"schema"`
+	Findings []Finding `json:"findings"` // by severity, code, subject, entry
+	Checked  Checked   `json:"checked"`
+	Skipped  int       `json:"-"` // files of a directory that are nothing this package judges
+
+	residuals map[string]string // id → in words, of the declared residuals that findings name
+}
+
+// Errors counts the error findings that are not waived.
+func (r *Report) Errors() int {
+	n := 0
+	for i := range r.Findings {
+		if r.Findings[i].Severity == Error && r.Findings[i].Waived == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteJSON writes the report as indented JSON. Arrays are present even when empty.
+func (r *Report) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+func (r *Report) sort() {
+	slices.SortFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(rank(a.Severity), rank(b.Severity)),
+			strings.Compare(a.Code, b.Code), strings.Compare(a.Subject, b.Subject), strings.Compare(a.Entry, b.Entry),
+			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), slices.Compare(a.Rows, b.Rows), strings.Compare(a.Message, b.Message))
+	})
+}
+
+func rank(severity string) int {
+	return slices.Index([]string{Error, Warning, Note}, severity)
+}

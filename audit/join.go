@@ -1,0 +1,138 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// join puts rows beside the entries of a decoded credential, by comparing them with what its stated profile compiles to for its
+// stated identity, and reports entries that no row gives (A011). A compiled set brings its own rows.
+func (a *auditor) join(p *Principal) {
+	profile := a.profile(p.Profile)
+	if profile == nil || p.Token == nil || p.Token.Scoped {
+		return
+	}
+	if !a.isSpace(p.Space) {
+		p.doubts = append(p.doubts, "no space is stated: not compared with what the profile compiles to")
+		return
+	}
+	stated := a.stated(p, profile)
+	origins, unreached, err := a.origins(profile, stated, p.Space)
+	if err != nil {
+		p.doubts = append(p.doubts, "the stated identity does not fit the profile: "+oneLine(err))
+		return
+	}
+	for _, side := range []struct {
+		dir  compile.Dir
+		deny bool
+		list []Entry
+	}{{compile.Pub, false, p.Pub.Allow}, {compile.Pub, true, p.Pub.Deny}, {compile.Sub, false, p.Sub.Allow}, {compile.Sub, true, p.Sub.Deny}} {
+		for i := range side.list {
+			e := &side.list[i]
+			if rows, ok := rowsOf(origins, side.dir, side.deny, e.Entry); ok || side.deny {
+				e.Rows = rows
+			} else {
+				a.excess(p, *e, side.dir, unreached)
+			}
+		}
+	}
+	a.missingDenies(p, profile, stated)
+}
+
+// rowsOf returns the rows that give the entry exactly, else those that cover it.
+func rowsOf(origins []origin, dir compile.Dir, deny bool, e subject.Entry) (rows []string, ok bool) {
+	var wider []string
+	for i := range origins {
+		if o := &origins[i]; o.dir == dir && o.deny == deny {
+			exact, covers := o.gives(e)
+			if exact {
+				rows = append(rows, o.row)
+			} else if covers {
+				wider = append(wider, o.row)
+			}
+		}
+	}
+	if len(rows) == 0 {
+		rows = wider
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), len(rows) > 0
+}
+
+func (a *auditor) excess(p *Principal, e Entry, dir compile.Dir, unreached []string) {
+	if len(unreached) > 0 {
+		p.doubts = append(p.doubts, fmt.Sprintf("the %s entry %s matches no row that a sample reaches; it may come from %s", dir, e, strings.Join(unreached, ", ")))
+		return
+	}
+	a.report(p, codeExcess, e, e.Pattern.Witness(), fmt.Sprintf("no row of profile %s gives this %s entry", p.Profile, dir))
+}
+
+// stated are the parameter values that the credential states, with the inbox nonce that its entries carry.
+func (a *auditor) stated(p *Principal, profile *contract.Profile) map[string]string {
+	out := map[string]string{}
+	for _, param := range profile.Params {
+		switch value, ok := p.tags[param.Name]; {
+		case ok:
+			out[param.Name] = value
+		case param.Default == contract.DefaultUserKey && p.inboxPrefix() != "":
+			out[param.Name] = strings.TrimPrefix(p.inboxPrefix(), inboxPrefix+"_")
+		}
+	}
+	return out
+}
+
+// missingDenies reports what the profile denies and the credential does not, where every parameter is known and the set can be
+// compiled exactly (A011).
+func (a *auditor) missingDenies(p *Principal, profile *contract.Profile, stated map[string]string) {
+	in := compile.Input{Values: map[string]any{compile.SpaceParam: p.Space}}
+	for _, param := range profile.Params {
+		value, ok := stated[param.Name]
+		switch {
+		case ok && isScalar(param.Type):
+			in.Values[param.Name] = value
+		case param.Optional && slices.Contains(profile.Tags, param.Name): // stated where it was given
+		default:
+			return // a list, or a choice that no tag tells
+		}
+	}
+	scope, err := compile.NewScope(a.cfg.Contract, a.topology, profile, in)
+	if err != nil {
+		return // reported by join
+	}
+	home := a.topology.Account(profile.Name, profile.Home)
+	if len(compile.Accounts(a.cfg.Contract, a.topology, profile)) > 1 {
+		return // which account it stands in is not stated
+	}
+	set, err := compile.Compile(scope, home)
+	if err != nil {
+		p.doubts = append(p.doubts, "its profile does not compile for the stated identity: "+oneLine(err))
+		return
+	}
+	want := a.setPrincipal(set)
+	for i, d := range p.directions() {
+		a.compareDenies(p, d, want.directions()[i])
+	}
+}
+
+func (a *auditor) compareDenies(p *Principal, have, want *Direction) {
+	for _, e := range want.Deny {
+		if w, ok := subject.WitnessOutside(e.Pattern, p.denied(have, e.Queue)); ok {
+			a.report(p, codeExcess, e, w, "the profile denies this to "+p.verb(have)+", the credential does not")
+		}
+	}
+}
+
+// oneLine is the first line of an error that may hold several problems.
+func oneLine(err error) string {
+	var several contract.Problems
+	if errors.As(err, &several) && len(several) > 0 {
+		return several[0].Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// Principal is what is judged: one credential or compiled set, as the broker reads it.
+type Principal struct {
+	Name    string // what findings call it
+	File    string // where it was read, "" for a set compiled here
+	Profile string // a profile of the contract, or "": judged as untrusted
+	Trust   string // of the profile; untrusted where there is none
+	Space   string // as tagged or compiled, "" where unknown
+	Pub     Direction
+	Sub     Direction
+	Ignored []string // why the broker ignores an entry that was written, one text each
+	// Identity gives parameters by name. Where it is not Exact, a parameter that it lacks may be taken from the single value
+	// that the entries carry.
+	Identity map[string]string
+	Exact    bool
+	Inbox    string // the connection's own inbox nonce, "" where unknown
+	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
+
+	tags    map[string]string // of a JWT, as written
+	doubts  []string          // what could not be judged, and why
+	unnamed string            // a token that no entry names, once chosen
+	repeat  bool              // a second identity of a profile: only what the first did not show is news
+}
+
+// Token is what a user JWT states beside its permissions.
+type Token struct {
+	Issued, Expires int64    // Unix seconds; 0 expires never
+	ConnTypes       []string // as written; empty is every connection type
+	Responses       bool     // allow_responses
+	Scoped          bool     // permissions stand in the account's signing key, not in the JWT
+}
+
+// Direction is one direction of a permission set.
+type Direction struct {
+	Open        bool // no allow list restricts it
+	Allow, Deny []Entry
+}
+
+// Entry is a permission entry with the rows that it stands for, where they are known.
+type Entry struct {
+	subject.Entry
+	Rows []string
+}
+
+// newDirections reads permissions as the broker does.
+func newDirections(pub, sub subject.Texts) (p, s Direction, ignored []string) {
+	perms, errs := subject.Read(pub, sub)
+	for _, err := range errs {
+		ignored = append(ignored, err.Error())
+	}
+	return newDirection(perms.Pub), newDirection(perms.Sub), ignored
+}
+
+func newDirection(l subject.List) Direction {
+	return Direction{Open: len(l.Allow) == 0 && !l.AllowNone, Allow: entries(l.Allow), Deny: entries(l.Deny)}
+}
+
+func entries(list []subject.Entry) []Entry {
+	out := make([]Entry, len(list))
+	for i, e := range list {
+		out[i] = Entry{Entry: e}
+	}
+	return out
+}
+
+// allows returns what the direction admits before denies: an open one admits everything.
+func (d *Direction) allows() []Entry {
+	if d.Open {
+		return []Entry{{Entry: subject.Entry{Pattern: ">"}}}
+	}
+	return d.Allow
+}
+
+// denied returns the patterns that the direction withholds from a subscription with this queue, or from a publish ("").
+// A queue-qualified deny holds for its queue alone on the subscribe side; a queue is never stated on the publish side.
+func (p *Principal) denied(d *Direction, queue string) []subject.Pattern {
+	out := make([]subject.Pattern, 0, len(d.Deny))
+	for _, e := range d.Deny {
+		if e.Queue == "" || d == &p.Pub || queue != "" && subject.Covers(subject.Pattern(e.Queue), subject.Pattern(queue)) {
+			out = append(out, e.Pattern)
+		}
+	}
+	return out
+}
+
+// reaches returns a subject of family that the entry admits, deny entries and the patterns of except left out. A subscribe
+// allow counts with what its final "*" over-admits.
+func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, except ...subject.Pattern) (string, bool) {
+	pattern := e.Pattern
+	if d == &p.Sub {
+		pattern = subject.Widen(pattern)
+	}
+	hit, ok := subject.Intersect(pattern, family)
+	if !ok {
+		return "", false
+	}
+	return subject.WitnessOutside(hit, append(p.denied(d, e.Queue), except...))
+}
+
+// directions returns the two directions in a fixed order.
+func (p *Principal) directions() []*Direction { return []*Direction{&p.Pub, &p.Sub} }
+
+// verb is how a message names what a direction does.
+func (p *Principal) verb(d *Direction) string {
+	if d == &p.Pub {
+		return "publish"
+	}
+	return "subscribe"
+}
+
+// entryCount counts all entries.
+func (p *Principal) entryCount() int {
+	return len(p.Pub.Allow) + len(p.Pub.Deny) + len(p.Sub.Allow) + len(p.Sub.Deny)
+}
+
+// isToken reports whether text is one literal token of a subject.
+func isToken(text string) bool {
+	return text != "" && !strings.ContainsAny(text, ".*> \t\r\n\f")
+}

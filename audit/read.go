@@ -1,0 +1,100 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/jwt/v2"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
+)
+
+// maxFile bounds what is read of one file: the largest JWT that jwt/v2 decodes, and the text around it.
+const maxFile = jwt.MaxTokenSize + 4096
+
+// errForeign says that a file is nothing that this package judges.
+var errForeign = errors.New("is neither a user credential nor a compiled set")
+
+// Bytes judges one credential or compiled set: the text of a .creds file, a user JWT, or the JSON of [compile.Document]. name
+// stands for it in findings and errors.
+func Bytes(cfg Config, name string, data []byte) (*Report, error) {
+	a, err := newAuditor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.file(name, data); err != nil {
+		a.problem(fileProblem(name, err))
+	}
+	return a.done()
+}
+
+func fileProblem(name string, err error) *contract.Problem {
+	p := &contract.Problem{}
+	if !errors.As(err, &p) {
+		p = &contract.Problem{What: err.Error()}
+	}
+	at := *p
+	at.What = name + ": " + at.What
+	return &at
+}
+
+// file reads one file's content and judges it. An error is about that file alone, and quotes none of it.
+func (a *auditor) file(name string, data []byte) error {
+	p, err := a.principal(name, data)
+	if err != nil {
+		return err
+	}
+	a.out.Checked.Files++
+	a.join(p)
+	a.judge(p)
+	return nil
+}
+
+func (a *auditor) principal(name string, data []byte) (*Principal, error) {
+	text := bytes.TrimSpace(data)
+	switch {
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("is too large, got more than %d bytes, want a credential", maxFile)
+	case bytes.Contains(text, []byte("-----BEGIN NATS ")) || bytes.Contains(text, []byte("-----BEGIN USER NKEY")):
+		parsed, err := mint.ReadCreds(data)
+		if err != nil {
+			return nil, err
+		}
+		return a.userPrincipal(parsed.Claims, name), nil
+	case bytes.HasPrefix(text, []byte("eyJ")):
+		claims, err := userClaims(string(text))
+		if err != nil {
+			return nil, err
+		}
+		return a.userPrincipal(claims, name), nil
+	case bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(compile.DocumentSchema)):
+		set, err := readDocument(text)
+		if err != nil {
+			return nil, err
+		}
+		p := a.setPrincipal(set)
+		p.File = name
+		a.place(p, set.Profile)
+		return p, nil
+	}
+	return nil, errForeign
+}
+
+// userClaims decodes a user JWT. What jwt/v2 says about a bad one may quote it, so it is not passed on.
+func userClaims(token string) (*jwt.UserClaims, error) {
+	claims, err := jwt.Decode(token)
+	if err != nil {
+		return nil, &contract.Problem{What: "JWT", Got: "none with a valid signature", Want: "a signed user JWT", Hint: "copy the file again, or mint it anew"}
+	}
+	user, ok := claims.(*jwt.UserClaims)
+	if !ok {
+		return nil, fmt.Errorf("holds a JWT of type %s: %w", claims.ClaimType(), errForeign)
+	}
+	if user.Version < 2 {
+		return nil, &contract.Problem{What: "JWT", Got: fmt.Sprintf("version %d", user.Version), Want: "version 2"}
+	}
+	return user, nil
+}

@@ -1,0 +1,69 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// maxSpaces bounds in how many spaces one credential is judged. A real one names one.
+const maxSpaces = 16
+
+// spaces returns the spaces in which a credential is judged: the one it states, and every one that its entries name in the place
+// where a subject prefix of the contract names it. A credential that names none is judged in a sample space, where its wildcards
+// reach as they do in every other.
+func (a *auditor) spaces(p *Principal) []string {
+	found := map[string]bool{}
+	for _, symbol := range contract.Sorted(a.cfg.Contract.Symbols) {
+		prefix, ok := spacePrefix(symbol)
+		if !ok {
+			continue
+		}
+		for _, d := range p.directions() {
+			for _, e := range d.Allow {
+				if space := spaceIn(prefix, e.Pattern.Tokens()); a.isSpace(space) {
+					found[space] = true
+				}
+			}
+		}
+	}
+	delete(found, p.Space)
+	out := slices.Sorted(maps.Keys(found))
+	if a.isSpace(p.Space) {
+		out = append([]string{p.Space}, out...)
+	}
+	if len(out) == 0 {
+		return []string{a.sampleSpace()}
+	}
+	if len(out) > maxSpaces {
+		a.report(p, codeUnjudged, Entry{}, "", fmt.Sprintf("names %d spaces; judged in the first %d", len(out), maxSpaces))
+		out = out[:maxSpaces]
+	}
+	return out
+}
+
+func (a *auditor) isSpace(text string) bool {
+	g := a.cfg.Contract.Grammars[compile.SpaceParam]
+	return isToken(text) && (g == nil || compile.CheckGrammar(g, text) == nil)
+}
+
+// spacePrefix returns the literal tokens before the token of a subject prefix that is exactly the space.
+func spacePrefix(symbol contract.Template) ([]string, bool) {
+	tokens := strings.Split(symbol.Source, ".")
+	at := slices.Index(tokens, "{"+compile.SpaceParam+"}")
+	if at < 0 || strings.Contains(strings.Join(tokens[:at], "."), "{") {
+		return nil, false
+	}
+	return tokens[:at], true
+}
+
+func spaceIn(prefix, tokens []string) string {
+	if len(tokens) <= len(prefix) || !slices.Equal(tokens[:len(prefix)], prefix) {
+		return ""
+	}
+	return tokens[len(prefix)]
+}

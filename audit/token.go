@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/jwt/v2"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// The tags that every contract has; the others are named after parameters.
+const (
+	tagProfile = "profile"
+	tagSpace   = compile.SpaceParam
+)
+
+// userPrincipal reads a decoded user JWT. Its tags are claims: they say which rules it is held to, never what it may do.
+func (a *auditor) userPrincipal(uc *jwt.UserClaims, file string) *Principal {
+	p := &Principal{Name: cmp.Or(uc.Name, uc.Subject), File: file, Trust: contract.TrustUntrusted}
+	p.Pub, p.Sub, p.Ignored = newDirections(
+		subject.Texts{Allow: uc.Pub.Allow, Deny: uc.Pub.Deny}, subject.Texts{Allow: uc.Sub.Allow, Deny: uc.Sub.Deny})
+	p.Token = &Token{Issued: uc.IssuedAt, Expires: uc.Expires, ConnTypes: uc.AllowedConnectionTypes,
+		Responses: uc.Resp != nil, Scoped: uc.IssuerAccount != "" && uc.HasEmptyPermissions()}
+	tags, doubled := readTags(uc.Tags)
+	p.Space, p.Identity, p.tags = tags[tagSpace], tags, tags
+	a.place(p, tags[tagProfile])
+	known := []string{tagProfile, tagSpace}
+	if profile := a.profile(p.Profile); profile != nil {
+		p.Identity = asTokens(profile, tags)
+		p.Inbox = inboxNonce(profile, tags)
+		for _, param := range profile.Params {
+			known = append(known, param.Name)
+		}
+	}
+	for _, name := range known {
+		if doubled[name] {
+			p.doubts = append(p.doubts, fmt.Sprintf("the tag %q is given with two values and counts as not given", name))
+		}
+	}
+	return p
+}
+
+// place gives a principal the profile that it claims, where the contract knows it.
+func (a *auditor) place(p *Principal, claimed string) {
+	profile := a.profile(claimed)
+	switch {
+	case profile != nil:
+		p.Profile, p.Trust = profile.Name, profile.Trust
+	case a.cfg.Contract == nil:
+	case claimed == "":
+		p.doubts = append(p.doubts, "no profile is stated: judged as untrusted")
+	default:
+		p.doubts = append(p.doubts, fmt.Sprintf("the profile %q is not of contract %s: judged as untrusted", claimed, a.cfg.Contract.Name))
+	}
+}
+
+// readTags splits "name:value" tags. A name with two values counts as not given, so that neither can vouch.
+func readTags(list jwt.TagList) (tags map[string]string, doubled map[string]bool) {
+	tags, doubled = map[string]string{}, map[string]bool{}
+	for _, tag := range list {
+		name, value, ok := strings.Cut(tag, ":")
+		if !ok {
+			continue
+		}
+		if first, given := tags[name]; given && first != value {
+			doubled[name] = true
+		}
+		tags[name] = value
+	}
+	for name := range doubled {
+		delete(tags, name)
+	}
+	return tags, doubled
+}
+
+// asTokens gives tag values the form that they take in a subject, such as the dots of a dotted name.
+func asTokens(profile *contract.Profile, tags map[string]string) map[string]string {
+	out := make(map[string]string, len(tags))
+	for name, value := range tags {
+		out[name] = value
+	}
+	for _, param := range profile.Params {
+		value, ok := tags[param.Name]
+		if !ok || param.Type.Grammar == nil {
+			continue
+		}
+		for _, from := range contract.SortedKeys(param.Type.Grammar.AsToken) {
+			value = strings.ReplaceAll(value, from, param.Type.Grammar.AsToken[from])
+		}
+		out[param.Name] = value
+	}
+	return out
+}
+
+// inboxNonce is the stated value of the parameter that keys the connection's inbox, the one that defaults to the user key.
+func inboxNonce(profile *contract.Profile, values map[string]string) string {
+	for _, param := range profile.Params {
+		if param.Default == contract.DefaultUserKey {
+			return values[param.Name]
+		}
+	}
+	return ""
+}

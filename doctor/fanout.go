@@ -1,0 +1,146 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// judgeFanOut gives one result for each cluster that answered or that the operator named, the connection's own first. What it
+// compares is the set of (server id, cluster), never a number: with one server down, two answers of another cluster make the
+// number right.
+func judgeFanOut(s *Snapshot, v *view, e Expect) []Result {
+	names := []string{}
+	for name := range v.clusters {
+		names = append(names, name)
+	}
+	for name := range e.Clusters {
+		names = append(names, name)
+	}
+	names = slices.DeleteFunc(sortedSet(names), func(n string) bool { return n == v.home })
+	out := []Result{}
+	for _, name := range append([]string{v.home}, names...) {
+		c := v.cluster(name)
+		r := c.judge(e.of(v, name), v.faults(c))
+		if s.Interrupted != "" || s.Varz.Endless != "" {
+			r.Status, r.Hint = Skip, "run again; a set of answers that was cut off proves nothing"
+			r.Got += "; " + strings.Join(nonEmpty(s.Interrupted, s.Varz.Endless), "; ")
+		}
+		if r.Status != Pass && s.Routez.Refused != "" && r.Hint == hintUnprovable {
+			r.Hint += " (ROUTEZ: " + s.Routez.Refused + ")"
+		}
+		if len(names) > 0 {
+			r.Got = label(name) + ": " + r.Got
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func label(cluster string) string {
+	if cluster == "" {
+		return "servers without a cluster"
+	}
+	return "cluster " + cluster
+}
+
+func nonEmpty(in ...string) []string {
+	return slices.DeleteFunc(in, func(s string) bool { return s == "" })
+}
+
+const (
+	hintUnprovable = "pass --servers N: nothing that was gathered proves how many servers there are"
+	hintMissing    = "start the missing servers, or remove one that is gone for good from the routes and from JetStream's peers"
+	hintFaults     = "find out who answers: only servers and holders of unrestricted system credentials can"
+)
+
+// judge compares the members with the stated number (0: none) and with what routes and peers name.
+func (c *cluster) judge(stated int, faults []string) Result {
+	r := Result{ID: idFanOut, Title: title(idFanOut), Status: Fail}
+	missing, agreeing := c.missing(), c.agreeing()
+	r.Want = "a set of servers on which two sources agree, or a stated number"
+	if stated > 0 {
+		r.Want = fmt.Sprintf("%d servers", stated)
+		if unnamed := stated - len(c.members) - len(missing); unnamed > 0 {
+			missing = append(missing, fmt.Sprintf("%d that no source names", unnamed))
+		}
+	}
+	r.Got = fmt.Sprintf("%d servers (%s)", len(c.members), strings.Join(c.names(), ", "))
+	switch {
+	case len(faults) > 0:
+		r.Got, r.Hint = r.Got+"; "+strings.Join(faults, "; "), hintFaults
+	case len(missing) > 0:
+		r.Got, r.Hint = r.Got+"; missing: "+strings.Join(missing, ", "), hintMissing
+	case stated > 0 && len(c.members) > stated:
+		r.Hint = "state the number of servers that the cluster really has, or find out which one is foreign"
+	case stated > 0:
+		r.Status = Pass
+	case len(agreeing) < 2:
+		r.Got, r.Hint = r.Got+fmt.Sprintf("; unprovable: %s", agreed(agreeing)), hintUnprovable
+	default:
+		r.Status, r.Got = Pass, r.Got+"; "+agreed(agreeing)
+	}
+	return r
+}
+
+func agreed(sources []string) string {
+	switch len(sources) {
+	case 0:
+		return "no source agrees with the answers"
+	case 1:
+		return "only " + sources[0] + " agree with the answers"
+	}
+	last := len(sources) - 1
+	return strings.Join(sources[:last], ", ") + " and " + sources[last] + " agree"
+}
+
+func (c *cluster) names() []string {
+	var out []string
+	for _, m := range c.members {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// faults are the contradictions among the answers of one cluster, in a fixed order. A reply that names no server counts for the
+// connection's own cluster.
+func (v *view) faults(c *cluster) []string {
+	var out []string
+	named := map[string]string{}
+	for _, m := range c.members {
+		if m.conflict {
+			out = append(out, fmt.Sprintf("%s (%s) gave two differing answers", m.Name, m.ID))
+		}
+		if id, twice := named[m.Name]; twice {
+			out = append(out, fmt.Sprintf("%s answered under two ids, %s and %s", m.Name, id, m.ID))
+		}
+		named[m.Name] = m.ID
+	}
+	for _, a := range v.malformed {
+		switch {
+		case a.Server.ID == "" && c.name == v.home:
+			out = append(out, fmt.Sprintf("a reply of %d bytes is malformed: %s", a.Malformed.Bytes, a.Malformed.Reason))
+		case a.Server.ID != "" && a.Server.Cluster == c.name:
+			out = append(out, fmt.Sprintf("a reply of %s is malformed: %s", a.Server.Name, a.Malformed.Reason))
+		}
+	}
+	for _, name := range c.unrouted() {
+		out = append(out, name+" answered, but no route leads to it")
+	}
+	if c.name == v.home {
+		out = append(out, v.connectedFaults()...)
+	}
+	return out
+}
+
+// connectedFaults compares the connection's INFO with the answer of the same server.
+func (v *view) connectedFaults() []string {
+	i := slices.IndexFunc(v.members, func(m *member) bool { return m.ID == v.connected.ID })
+	if i < 0 {
+		return []string{fmt.Sprintf("the connection's own server %s (%s) has not answered", v.connected.Name, v.connected.ID)}
+	}
+	if m := v.members[i]; m.Server != v.connected && !m.conflict {
+		return []string{fmt.Sprintf("%s answered as %+v, its INFO says %+v", m.Name, m.Server, v.connected)}
+	}
+	return nil
+}

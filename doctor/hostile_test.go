@@ -1,0 +1,116 @@
+package doctor_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+
+	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/natstest"
+)
+
+// system is an unrestricted system-account connection: it can see each request's inbox, and answer it.
+func system(t *testing.T, s *natstest.Server, answer func(nc *nats.Conn, m *nats.Msg)) {
+	t.Helper()
+	nc := s.Connect(t, s.System.User(t, jwt.Permissions{}))
+	if _, err := nc.Subscribe("$SYS.REQ.SERVER.PING.VARZ", func(m *nats.Msg) { answer(nc, m) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestForeignAnswers(t *testing.T) {
+	forged := func(id, name string, control int) []byte {
+		body, err := json.Marshal(map[string]any{
+			"server": map[string]any{"id": id, "name": name, "ver": "2.15.3"},
+			"data":   map[string]any{"server_id": id, "version": "2.15.3", "max_control_line": control, "max_payload": 1 << 20},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	cases := []struct {
+		name string
+		body func(s *natstest.Server) []byte
+		want []string
+		got  string
+	}{
+		{"a second, differing answer", func(s *natstest.Server) []byte { return forged(s.ID(), "test", 1<<20) },
+			[]string{"fail D001 -", "skip D002 test", "skip D003 test", "skip D004 test", "skip D005 test", "skip D006 test"}, "gave two differing answers"},
+		{"a server too many", func(*natstest.Server) []byte { return forged("NFORGED", "other", 1<<20) },
+			[]string{"fail D001 -", "fail D006 other"}, "other answered, but no route leads to it"},
+		{"not JSON", func(*natstest.Server) []byte { return []byte("\x00hello") },
+			[]string{"fail D001 -"}, "a reply of 6 bytes is malformed: not a JSON answer"},
+	}
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			s := natstest.Start(t)
+			system(t, s, func(_ *nats.Conn, m *nats.Msg) {
+				if err := m.Respond(tt.body(s)); err != nil {
+					t.Error(err)
+				}
+			})
+			// Two servers are awaited, so that the forged answer cannot come too late to be seen.
+			snap := gather(t, doctorUser(t, s), doctor.Options{Timeout: 300 * time.Millisecond, Servers: 2})
+			r := doctor.Judge(snap, floors, doctor.Expect{Servers: 1})
+			if diff := cmp.Diff(tt.want, brief(r)); diff != "" {
+				t.Error(diff)
+			}
+			if got := find(t, r, "D001").Got; !strings.Contains(got, tt.got) {
+				t.Errorf("got %q, want it to say %q", got, tt.got)
+			}
+		})
+	}
+}
+
+func TestRepliesThatNeverEnd(t *testing.T) {
+	s := natstest.Start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	system(t, s, func(nc *nats.Conn, m *nats.Msg) {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if nc.Publish(m.Reply, []byte(`{}`)) != nil {
+				return
+			}
+		}
+	})
+	start := time.Now()
+	// One server would be a complete set before the flood starts; with two awaited only a bound can end it.
+	snap := gather(t, doctorUser(t, s), doctor.Options{Timeout: 5 * time.Second, Servers: 2})
+	took := time.Since(start)
+	stop()
+	<-ended
+	if n := len(snap.Varz.Answers); n == 0 || n > 5000 || took > 10*time.Second {
+		t.Errorf("kept %d answers in %v", n, took)
+	}
+	r := doctor.Judge(snap, floors, doctor.Expect{Servers: 1})
+	if got := find(t, r, "D001"); got.Status != doctor.Skip || r.ExitCode() != 1 {
+		t.Errorf("exit %d, got %s %s", r.ExitCode(), got.Status, got.Got[:min(200, len(got.Got))])
+	}
+}
+
+func TestConnectionLost(t *testing.T) {
+	s := natstest.Start(t)
+	nc := doctorUser(t, s)
+	system(t, s, func(*nats.Conn, *nats.Msg) { go s.Shutdown() })
+	snap := gather(t, nc, doctor.Options{Timeout: time.Minute, Servers: 2})
+	if snap.Interrupted == "" {
+		t.Error("got no interruption")
+	}
+	if r := doctor.Judge(snap, floors, doctor.Expect{Servers: 2}); r.ExitCode() != 1 || r.Complete {
+		t.Errorf("exit %d: %v", r.ExitCode(), brief(r))
+	}
+	if _, err := doctor.Gather(t.Context(), nc, doctor.Options{}); err == nil {
+		t.Error("gather on a lost connection: got nil, want an error")
+	}
+}

@@ -1,0 +1,177 @@
+package embedded_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// stockServer is a nats-server built from the module, in a process of its own.
+type stockServer struct {
+	cmd *exec.Cmd
+	url string
+}
+
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "nats-server")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func run(t *testing.T, bin, config string) *stockServer {
+	t.Helper()
+	s := &stockServer{cmd: exec.CommandContext(t.Context(), bin, "-c", config)}
+	log, err := s.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.kill(t) })
+	var said []string
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if _, address, ok := strings.Cut(lines.Text(), "Listening for client connections on "); ok {
+			s.url = "nats://" + address
+		}
+		if strings.Contains(lines.Text(), "Server is ready") && s.url != "" {
+			go func() { _, _ = io.Copy(io.Discard, log) }()
+			return s
+		}
+	}
+	t.Fatalf("server ended:\n%s", strings.Join(said, "\n"))
+	return nil
+}
+
+// kill ends the process as kill -9 does.
+func (s *stockServer) kill(t *testing.T) {
+	t.Helper()
+	if s.cmd.ProcessState != nil {
+		return
+	}
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = s.cmd.Wait()
+}
+
+func TestStockServer(t *testing.T) {
+	bin := build(t)
+	t.Run("push and kill", func(t *testing.T) { pushAndKill(t, bin) })
+	t.Run("restart with an older configuration", func(t *testing.T) { keepNewer(t, bin) })
+}
+
+func pushAndKill(t *testing.T, bin string) {
+	t.Helper()
+	d := newDir(t)
+	account(t, d, "main", nil)
+	config := writeConfig(t, d)
+	s := run(t, bin, config)
+	if n := store(t, connect(t, s.url, user(t, d, "main"))); n != 1 {
+		t.Errorf("%d messages, want 1", n)
+	}
+
+	late := account(t, d, "late", nil) // not in the configuration: it must be pushed
+	// The server asks its cluster for an account that it does not know, for about two seconds.
+	if _, err := nats.Connect(s.url, user(t, d, "late"), nats.Timeout(patience)); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("before the push: got %v, want %v", err, nats.ErrAuthorization)
+	}
+	pusher := systemConn(t, d, s.url)
+	push(t, pusher, late.JWT)
+	if n := store(t, connect(t, s.url, user(t, d, "late"))); n != 1 {
+		t.Errorf("pushed account: %d messages, want 1", n)
+	}
+	updated := account(t, d, "late", func(c *jwt.AccountClaims) { c.Limits.Conn = 7 })
+	push(t, pusher, updated.JWT)
+
+	s.kill(t)
+	s = run(t, bin, config) // the very configuration, which knows nothing of the pushed account
+	for space, want := range map[string]uint64{"main": 2, "late": 2} {
+		if n := store(t, connect(t, s.url, user(t, d, space))); n != want {
+			t.Errorf("%s after kill and restart: %d messages, want %d", space, n, want)
+		}
+	}
+	if got := lookup(t, systemConn(t, d, s.url), late.Public); got != updated.JWT {
+		t.Error("after kill and restart the pushed update is lost")
+	}
+}
+
+// keepNewer: a restart with a configuration written before an update keeps the update.
+func keepNewer(t *testing.T, bin string) {
+	t.Helper()
+	d := newDir(t)
+	account(t, d, "main", nil)
+	config := writeConfig(t, d)
+	s := run(t, bin, config)
+	updated := account(t, d, "main", func(c *jwt.AccountClaims) { c.Limits.Conn = 7 })
+	push(t, systemConn(t, d, s.url), updated.JWT)
+	s.kill(t)
+	s = run(t, bin, config)
+	if got := lookup(t, systemConn(t, d, s.url), updated.Public); got != updated.JWT {
+		t.Error("the older account of the configuration replaced the pushed one")
+	}
+}
+
+func writeConfig(t *testing.T, d *trust.Dir) string {
+	t.Helper()
+	unlock, err := d.Lock(bounded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	path, _, err := d.WriteServerConfig(trust.ServerOptions{Port: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func systemConn(t *testing.T, d *trust.Dir, url string) *nats.Conn {
+	t.Helper()
+	path, err := d.Creds("", "pusher")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return connect(t, url, nats.UserCredentials(path))
+}
+
+// push is the bare request, without the helper of provisioning.
+func push(t *testing.T, nc *nats.Conn, token string) {
+	t.Helper()
+	msg, err := nc.RequestWithContext(bounded(t), "$SYS.REQ.CLAIMS.UPDATE", []byte(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reply struct {
+		Data struct {
+			Code int `json:"code"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(msg.Data, &reply); err != nil || reply.Data.Code != 200 {
+		t.Fatalf("push: %s (%v)", msg.Data, err)
+	}
+}
+
+func lookup(t *testing.T, nc *nats.Conn, account string) string {
+	t.Helper()
+	msg, err := nc.RequestWithContext(bounded(t), "$SYS.REQ.ACCOUNT."+account+".CLAIMS.LOOKUP", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(msg.Data)
+}

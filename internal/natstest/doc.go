@@ -1,0 +1,6 @@
+// Package natstest starts nats-server inside a test: operator (JWT) mode, a system account, further accounts with JetStream, and
+// clients down to the bare protocol, so that a test can ask the real broker what it allows.
+//
+// It is test support only: every function takes a testing.TB, fails it on error and cleans up with it. It knows no permissions
+// of its own and nothing above NATS.
+package natstest

@@ -1,0 +1,142 @@
+package natstest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// ready bounds the start of one server and one answer of it; a loaded machine needs a fraction of it.
+const ready = 30 * time.Second
+
+// Server is a running broker. Account is the account APP, with JetStream; System is the system account.
+type Server struct {
+	*server.Server
+	Account *Account
+	System  *Account
+
+	operator *operator
+}
+
+// Start runs one server on a free port of the loopback interface, with JetStream in a temporary directory and a control line
+// bound of 64 KiB. edit changes its options before it starts.
+func Start(t testing.TB, edit ...func(*server.Options)) *Server {
+	t.Helper()
+	o := newOperator(t)
+	return o.start(t, o.account(t, "APP"), edit...)
+}
+
+// StartCluster runs n servers that form one cluster with one operator, and returns when they have a JetStream leader.
+func StartCluster(t testing.TB, n int, edit ...func(*server.Options)) []*Server {
+	t.Helper()
+	o := newOperator(t)
+	app := o.account(t, "APP")
+	ports := freePorts(t, n)
+	out := make([]*Server, n)
+	for i := range n {
+		out[i] = o.start(t, app, append([]func(*server.Options){func(opts *server.Options) {
+			opts.ServerName = fmt.Sprintf("n%d", i+1)
+			opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}
+			for _, p := range ports {
+				opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", p)})
+			}
+		}}, edit...)...)
+	}
+	awaitLeader(t, out)
+	return out
+}
+
+func (o *operator) start(t testing.TB, app *Account, edit ...func(*server.Options)) *Server {
+	t.Helper()
+	opts := &server.Options{
+		ServerName: "test", Host: "127.0.0.1", Port: -1,
+		JetStream: true, StoreDir: t.TempDir(), MaxControlLine: 65536,
+		NoLog: true, NoSigs: true,
+		TrustedOperators: []*jwt.OperatorClaims{o.claims}, AccountResolver: o.resolver, SystemAccount: o.system.PublicKey(),
+	}
+	for _, f := range edit {
+		f(opts)
+	}
+	s := must(server.NewServer(opts))(t)
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(ready) {
+		t.Fatalf("server %s not ready within %v", opts.ServerName, ready)
+	}
+	return &Server{Server: s, Account: app, System: o.system, operator: o}
+}
+
+// URL is the client URL.
+func (s *Server) URL() string { return s.ClientURL() }
+
+// User signs a user of the account APP.
+func (s *Server) User(t testing.TB, perms jwt.Permissions, edit ...func(*jwt.UserClaims)) Creds {
+	t.Helper()
+	return s.Account.User(t, perms, edit...)
+}
+
+// NewAccount signs a further account, with JetStream unlimited unless edit changes that.
+func (s *Server) NewAccount(t testing.TB, name string, edit ...func(*jwt.AccountClaims)) *Account {
+	t.Helper()
+	return s.operator.account(t, name, edit...)
+}
+
+// UpdateAccount signs changed claims of an account and makes this server take them.
+func (s *Server) UpdateAccount(t testing.TB, a *Account, edit func(*jwt.AccountClaims)) {
+	t.Helper()
+	edit(a.Claims)
+	a.store(t)
+	if acc, err := s.LookupAccount(a.PublicKey()); err == nil {
+		s.UpdateAccountClaims(acc, a.Claims)
+	}
+}
+
+// Connect opens a nats.go connection that is closed with the test. Asynchronous errors are dropped unless opts set a handler.
+func (s *Server) Connect(t testing.TB, c Creds, opts ...nats.Option) *nats.Conn {
+	t.Helper()
+	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+	nc := must(nats.Connect(s.URL(), append([]nats.Option{c.Option(), quiet}, opts...)...))(t)
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// freePorts returns ports that were free a moment ago: a JetStream cluster needs the addresses of its routes before it starts.
+func freePorts(t testing.TB, n int) []int {
+	t.Helper()
+	ports := make([]int, n)
+	for i := range ports {
+		l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports
+}
+
+// awaitLeader returns once one server leads JetStream and every server knows all peers.
+func awaitLeader(t testing.TB, servers []*Server) {
+	t.Helper()
+	deadline := time.After(ready)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, s := range servers {
+			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("no JetStream leader with %d peers within %v", len(servers), ready)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package trust owns the directory of a space: who may sign what on a broker, and the files that say so.
+//
+//	DIR/                                  mode 0700; every file below is 0600
+//	  operator.jwt                        the operator; written last, so its presence means that the directory is complete
+//	  system.jwt                          the system account; nobody keeps a seed that can sign its users
+//	  creds/<name>.creds                  system credentials, minted once when the directory is made
+//	  keys/keys/<O|A>/<2 chars>/<key>.nk  seeds; DIR/keys is a key store of nsc (NKEYS_PATH=DIR/keys)
+//	  spaces/<space>/space.yaml           contract, topology, settings, replicas
+//	  spaces/<space>/account.jwt          the account of a space that has one
+//	  spaces/<space>/account-<name>.jwt   an account of a space that has several
+//	  spaces/<space>/creds/<name>.creds   credentials kept with the space
+//	  server.conf                         a configuration that a stock nats-server runs unchanged
+//	  jetstream/, resolver/               stores of the broker
+//	  lock                                held while the directory is edited
+//	  jetstream.lock, broker.json         held by, and describing, the broker that runs on the directory
+//
+// A file is written beside its name, synced and renamed: a full disk or a kill leaves the old file or the new one. Steps of
+// several files end in one commit point (operator.jwt, an account JWT); a run that was killed before it is redone by the next.
+//
+// The package refuses a directory or seed that others can read, a directory that it did not make, and an edit without the
+// lock. It starts no broker, opens no NATS connection, reads no clock and draws no randomness: both are arguments. No error
+// carries a seed or a JWT.
+package trust
