@@ -77,8 +77,7 @@ func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat boo
 		}
 		p := a.setPrincipal(set)
 		a.place(p, profile.Name)
-		p.Identity, p.Exact, p.repeat = scopeIdentity(scope, profile), true, repeat
-		p.Sampled = true
+		p.Identity, p.Sampled, p.repeat = scopeIdentity(scope, profile), true, repeat
 		p.Inbox = inboxNonce(profile, p.Identity)
 		a.judge(p)
 	}

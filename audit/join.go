@@ -42,7 +42,7 @@ func (a *auditor) join(p *Principal) {
 			}
 		}
 	}
-	a.missingDenies(p, profile, stated)
+	a.missingDenies(p, profile, origins)
 }
 
 // rowsOf returns the rows that give the entry exactly, else those that cover it.
@@ -87,45 +87,33 @@ func (a *auditor) stated(p *Principal, profile *contract.Profile) map[string]str
 	return out
 }
 
-// missingDenies reports what the profile denies and the credential does not, where every parameter is known and the set can be
-// compiled exactly (A011).
-func (a *auditor) missingDenies(p *Principal, profile *contract.Profile, stated map[string]string) {
-	in := compile.Input{Values: map[string]any{compile.SpaceParam: p.Space}}
-	for _, param := range profile.Params {
-		value, ok := stated[param.Name]
-		switch {
-		case ok && isScalar(param.Type):
-			in.Values[param.Name] = value
-		case param.Optional && slices.Contains(profile.Tags, param.Name): // stated where it was given
-		default:
-			return // a list, or a choice that no tag tells
-		}
-	}
-	scope, err := compile.NewScope(a.cfg.Contract, a.topology, profile, in)
-	if err != nil {
-		return // reported by join
-	}
-	home := a.topology.Account(profile.Name, profile.Home)
+// missingDenies reports what rows deny to every holder of the profile and the credential does not (A011). A profile with
+// credentials in several accounts is left out: which of them this is, is not stated.
+func (a *auditor) missingDenies(p *Principal, profile *contract.Profile, origins []origin) {
 	if len(compile.Accounts(a.cfg.Contract, a.topology, profile)) > 1 {
-		return // which account it stands in is not stated
-	}
-	set, err := compile.Compile(scope, home)
-	if err != nil {
-		p.doubts = append(p.doubts, "its profile does not compile for the stated identity: "+oneLine(err))
 		return
 	}
-	want := a.setPrincipal(set)
-	for i, d := range p.directions() {
-		a.compareDenies(p, d, want.directions()[i])
+	for i := range origins {
+		o := &origins[i]
+		if !o.deny || !a.unconditional(o) {
+			continue
+		}
+		d := &p.Pub
+		if o.dir == compile.Sub {
+			d = &p.Sub
+		}
+		e := Entry{Entry: subject.Entry{Pattern: subject.Pattern(strings.Join(o.tokens, ".")), Queue: o.queue}, Rows: []string{o.row}}
+		if w, ok := subject.WitnessOutside(e.Pattern, p.denied(d, e.Queue)); ok {
+			a.report(p, codeExcess, e, w, "the profile denies this to "+p.verb(d)+", the credential does not")
+		}
 	}
 }
 
-func (a *auditor) compareDenies(p *Principal, have, want *Direction) {
-	for _, e := range want.Deny {
-		if w, ok := subject.WitnessOutside(e.Pattern, p.denied(have, e.Queue)); ok {
-			a.report(p, codeExcess, e, w, "the profile denies this to "+p.verb(have)+", the credential does not")
-		}
-	}
+// unconditional reports whether a row gives this origin to every holder: no condition, no list of a parameter, nothing unknown.
+func (a *auditor) unconditional(o *origin) bool {
+	row := a.rows[o.row]
+	return row.Deny && len(row.When) == 0 && !slices.Contains(o.tokens, hole) &&
+		!slices.ContainsFunc(row.Each, func(e contract.Each) bool { return e.Path != nil })
 }
 
 // oneLine is the first line of an error that may hold several problems.

@@ -83,7 +83,7 @@ func foreign(witness string, tokens map[int]string, identity map[string]string) 
 // identityOf completes the identity of a credential that does not state one: a parameter takes the single literal that the
 // publish entries carry in its place.
 func identityOf(p *Principal, rules []rule) map[string]string {
-	if p.Exact {
+	if p.Sampled {
 		return p.Identity
 	}
 	out, seen := maps.Clone(p.Identity), map[string]map[string]bool{}

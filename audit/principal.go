@@ -16,10 +16,10 @@ type Principal struct {
 	Pub     Direction
 	Sub     Direction
 	Ignored []string // why the broker ignores an entry that was written, one text each
-	// Identity gives parameters by name. Where it is not Exact, a parameter that it lacks may be taken from the single value
-	// that the entries carry.
+	// Identity gives parameters by name. A parameter that it lacks may be taken from the single value that the entries carry,
+	// unless the set was Sampled: compiled here from generated parameters, all of which are known.
 	Identity map[string]string
-	Exact    bool
+	Sampled  bool
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 

@@ -52,9 +52,18 @@ type Contract struct {
 	Profiles   map[string]*Profile
 	Lifecycles map[string]*Lifecycle
 	Settings   map[string]*Choice // space-level choices made at provisioning, such as a deployment kind
+	Roles      map[string]string  // what the tool itself does for a space → the profile that it does it as; see Role…
 	Rows       []*Row             // in declaration order
 	Invariants []*Invariant
 }
+
+// Roles of a contract: the tool's own duties, each done with a credential of the named profile.
+const (
+	RoleProvision  = "provision"   // creates the resources of a space
+	RoleTeardown   = "teardown"    // deletes what may be deleted
+	RolePushClaims = "push-claims" // pushes account JWTs into a running resolver (system account)
+	RoleDoctor     = "doctor"      // reads the servers' state (system account)
+)
 
 // Document names the specification that a contract implements.
 type Document struct {

@@ -15,7 +15,7 @@ type Row struct {
 	Cite       string
 	Residuals  []string
 	Exception  string // names the general rule that the row breaks on purpose, such as "endpoint-wildcard"
-	Unbound    string // what an unbound placeholder of a kind's key becomes, "*" or "" (an error)
+	Unbound    string // what an absent optional, or an unbound placeholder of a kind's key, becomes: "*", or "" (an error)
 }
 
 // Classes of a row.

@@ -1,0 +1,211 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/source"
+	"github.com/cotalctl/cotalctl/profiles"
+)
+
+// env is what a template can name at one place of a contract.
+type env struct {
+	l      *loader
+	holder string // "agent", for messages; "" outside profiles
+	names  map[string]binding
+	// conditional: some condition must hold before a template is evaluated, so that it may take an optional value. Which
+	// values a condition promises is for the author to say: a value that is absent nevertheless is refused by compile.
+	conditional bool
+	// unbound: placeholders of a kind's key may stay unbound, as the row says what they become.
+	unbound bool
+}
+
+// binding is what a name stands for; nothing set: its declaration is broken and was reported.
+type binding struct {
+	typ       *contract.Type      // a declared shape
+	text      []contract.Template // text: what it can be
+	resources []string            // ids
+	key       []*contract.Kind    // the key of a member of these kinds
+	stream    bool                // a sequence number per stream id ("frontier")
+	optional  string              // path of an optional value that it takes, or ""
+}
+
+// spaceEnv is the scope of what belongs to a space: its name, the symbols, the resources.
+func (l *loader) spaceEnv() *env {
+	e := &env{l: l, names: map[string]binding{}}
+	for name, t := range l.c.Symbols {
+		e.names[name] = binding{text: []contract.Template{t}}
+	}
+	e.names[spaceName] = binding{typ: &contract.Type{Kind: contract.TypeScalar, Grammar: l.c.Grammars[spaceName]}}
+	return e
+}
+
+// settingsEnv adds the names that the settings of a space bind.
+func (l *loader) settingsEnv() *env {
+	e := l.spaceEnv()
+	for _, c := range l.c.Settings {
+		for _, names := range c.Values {
+			for name := range names {
+				e.names[name] = binding{text: []contract.Template{contract.Lit("x")}}
+			}
+		}
+	}
+	return e
+}
+
+// profileEnv adds the parameters of a profile and its derived names, which it checks in order.
+func (l *loader) profileEnv(d profiles.Decl) *env {
+	e := l.spaceEnv()
+	e.holder = d.Name
+	if f := d.Family; f != nil {
+		e.names[f.Param] = binding{typ: &contract.Type{Kind: contract.TypeMember, Of: f.Of, Within: &contract.Filter{Of: f.Of, Where: f.Where}}}
+	}
+	for _, p := range d.Params {
+		e.names[p.Name] = paramBinding(p, p.Name)
+	}
+	for i, derive := range d.Profile.Derive {
+		l.checkText(d.Derives[i], derive.Text, e.given(true))
+		e.names[derive.Name] = binding{text: []contract.Template{derive.Text}, optional: e.optional(derive.Text)}
+	}
+	return e
+}
+
+// paramBinding binds a parameter or field under the path by which it is named.
+func paramBinding(p *contract.Param, path string) binding {
+	b := binding{typ: p.Type}
+	if p.Optional && p.Default == nil && p.Type.Kind != contract.TypeList {
+		b.optional = path
+	}
+	return b
+}
+
+// with returns e with one more name.
+func (e *env) with(name string, b binding) *env {
+	child := *e
+	child.names = maps.Clone(e.names)
+	child.names[name] = b
+	return &child
+}
+
+// given returns a copy of e for templates that are evaluated under conditions, or not.
+func (e *env) given(conditional bool) *env {
+	child := *e
+	child.conditional = conditional
+	return &child
+}
+
+// optional names the first optional value that a template takes, or "".
+func (e *env) optional(t contract.Template) string {
+	for _, path := range t.Paths() {
+		if b, problem := e.resolve(path); problem == "" && b.optional != "" {
+			return b.optional
+		}
+	}
+	return ""
+}
+
+func (e *env) lookup(name string) (binding, bool) {
+	if b, ok := e.names[name]; ok {
+		return b, true
+	}
+	if _, ok := e.l.c.Resources[name]; ok {
+		return binding{resources: []string{name}}, true
+	}
+	return binding{}, false
+}
+
+// resolve finds what a path names. The problem is a text that fits every holder of the same template.
+func (e *env) resolve(path []string) (b binding, problem string) {
+	b, ok := e.lookup(path[0])
+	if !ok {
+		return b, fmt.Sprintf("placeholder {%s} is not declared", path[0])
+	}
+	for i, field := range path[1:] {
+		if b, problem = e.field(b, field, path[:i+2]); problem != "" {
+			return b, problem
+		}
+	}
+	return b, ""
+}
+
+func (e *env) field(b binding, field string, path []string) (binding, string) {
+	none := fmt.Sprintf("{%s} has no field %q", strings.Join(path[:len(path)-1], "."), field)
+	switch {
+	case b.stream:
+		if r, ok := e.l.c.Resources[field]; !ok || r.Bucket {
+			return b, fmt.Sprintf("{%s} names no stream", strings.Join(path, "."))
+		}
+		return binding{text: []contract.Template{contract.Lit("1")}}, ""
+	case b.resources != nil && b.text != nil:
+		return b, none
+	case b.resources != nil:
+		return e.resourceField(b, field, none)
+	case b.typ == nil && b.text == nil:
+		return b, ""
+	case b.typ == nil:
+		return b, none
+	}
+	switch b.typ.Kind {
+	case "":
+		return binding{}, ""
+	case contract.TypeMember:
+		if field == "key" {
+			return binding{key: profiles.Kinds(e.l.c.Kinds, filterOf(b.typ.Within))}, ""
+		}
+	case contract.TypeRecord:
+		return recordField(b, field, path, none)
+	}
+	return b, none
+}
+
+func filterOf(f *contract.Filter) map[string]bool {
+	if f == nil {
+		return nil
+	}
+	return f.Where
+}
+
+func (e *env) resourceField(b binding, field, none string) (binding, string) {
+	switch field {
+	case "name":
+		return binding{text: []contract.Template{contract.Lit("x")}}, ""
+	case "bucket":
+		for _, id := range b.resources {
+			if r := e.l.c.Resources[id]; r != nil && !r.Bucket {
+				return b, fmt.Sprintf("%s is a stream and has no bucket", id)
+			}
+		}
+		return binding{text: []contract.Template{contract.Lit("x")}}, ""
+	}
+	return b, none
+}
+
+// recordField finds a field of a record; a field of one case of a one-of record is there only in that case.
+func recordField(b binding, field string, path []string, none string) (binding, string) {
+	full := strings.Join(path, ".")
+	named := func(p *contract.Param) bool { return p.Name == field }
+	r := b.typ.Record
+	if i := slices.IndexFunc(r.Fields, named); i >= 0 {
+		inner := paramBinding(r.Fields[i], full)
+		inner.optional = cmp.Or(b.optional, inner.optional)
+		return inner, ""
+	}
+	for _, name := range contract.SortedKeys(r.Cases) {
+		if i := slices.IndexFunc(r.Cases[name], named); i >= 0 {
+			return binding{typ: r.Cases[name][i].Type, optional: cmp.Or(b.optional, full)}, ""
+		}
+	}
+	if r.Fields == nil && r.Cases == nil {
+		return binding{}, "" // broken, and reported
+	}
+	return b, none
+}
+
+// suggest names the placeholder nearest to a misspelt one.
+func (e *env) suggest(name string) string {
+	return source.Suggest(name, slices.Concat(contract.SortedKeys(e.names), contract.SortedKeys(e.l.c.Resources)))
+}

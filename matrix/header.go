@@ -1,0 +1,132 @@
+package matrix
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/source"
+	"github.com/cotalctl/cotalctl/profiles"
+)
+
+const spaceName = "space"
+
+var (
+	contractName = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,63}$`)
+	versionText  = regexp.MustCompile(`^[0-9]+\.[0-9]+(\.[0-9]+)?$`)
+	dateText     = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+)
+
+// matching reads a string of a given shape.
+func matching(n source.Node, shape *regexp.Regexp, want string) string {
+	text := n.Text()
+	if text != "" && !shape.MatchString(text) {
+		n.Fail(n.Name(), fmt.Sprintf("%q", text), want, "")
+	}
+	return text
+}
+
+// header reads all of contract.yaml but records, variants and lifecycles.
+func (l *loader) header(m source.Map) {
+	l.c.Name = matching(m.Need("contract"), contractName, `a name such as "orders-v1"`)
+	doc := m.Need("document").Map("title", "version", "date")
+	l.c.Document = contract.Document{Title: doc.Need("title").Text(), Version: doc.Need("version").Text(),
+		Date: matching(doc.Need("date"), dateText, `a date such as "2026-01-31"`)}
+	broker := m.Need("broker").Map("floor", "hardened", "max_control_line")
+	l.c.Broker = contract.Broker{Floor: matching(broker.Need("floor"), versionText, `a version such as "2.12"`),
+		Hardened:       matching(broker.Need("hardened"), versionText, `a version such as "2.15.3"`),
+		MaxControlLine: int(broker.Need("max_control_line").Int(512, math.MaxInt32))}
+	for _, f := range m.Need("grammars").Fields() {
+		if id(f, l.c.Grammars, "grammar") {
+			l.c.Grammars[f.Name] = profiles.Grammar(f.Name, f.Value)
+		}
+	}
+	if _, ok := l.c.Grammars[spaceName]; !ok && m.Get("grammars").IsMap() {
+		m.Get("grammars").Fail(fmt.Sprintf("grammar %q is missing", spaceName), "", "the grammar of a space's name", "")
+	}
+	l.symbols(m.Get("subjects"))
+	l.topologies(m.Need("topologies"))
+	l.kinds(m.Get("kinds"))
+	l.residuals(m.Get("residuals"))
+	l.choices(m.Get("settings"))
+}
+
+// symbols reads the subject prefixes; each may name the space and the ones before it.
+func (l *loader) symbols(n source.Node) {
+	if !n.Given() {
+		return
+	}
+	for _, f := range n.Fields() {
+		if f.Name == spaceName {
+			f.Key.Fail(`symbol "space" would hide the space's name`, "", "another name", "")
+			continue
+		}
+		t, ok := profiles.Template(f.Value)
+		if !id(f, l.c.Symbols, "symbol") || !ok {
+			continue
+		}
+		l.checkSubject(f.Value, t, l.spaceEnv())
+		l.c.Symbols[f.Name] = t
+	}
+}
+
+func (l *loader) residuals(n source.Node) {
+	if !n.Given() {
+		return
+	}
+	for _, f := range n.Fields() {
+		if !id(f, l.c.Residuals, "residual") {
+			continue
+		}
+		m := f.Value.Map("who", "can", "bound", "cite")
+		l.c.Residuals[f.Name] = &contract.Residual{ID: f.Name, Pos: f.Key.Pos(), Who: m.Need("who").Text(), Can: m.Need("can").Text(),
+			Bound: m.Need("bound").Text(), Cite: profiles.Cite(m.Get("cite"))}
+	}
+}
+
+// choices reads the settings that a space makes when it is provisioned.
+func (l *loader) choices(n source.Node) {
+	if !n.Given() {
+		return
+	}
+	bound := map[string]string{}
+	for _, f := range n.Fields() {
+		if !id(f, l.c.Settings, "setting") {
+			continue
+		}
+		m := f.Value.Map("default", "values", "cite")
+		c := &contract.Choice{Name: f.Name, Pos: f.Key.Pos(), Values: map[string]map[string]string{}, Cite: profiles.Cite(m.Get("cite"))}
+		var first []string
+		for i, v := range m.Need("values").Fields() {
+			names := l.choiceValues(v, f.Name, bound)
+			keys := contract.SortedKeys(names)
+			if i == 0 {
+				first = keys
+			} else if !slices.Equal(first, keys) {
+				v.Value.Fail(fmt.Sprintf("choice %q binds other names than the first", v.Name), strings.Join(keys, ", "), strings.Join(first, ", "), "")
+			}
+			c.Values[v.Name] = names
+		}
+		c.Default = declared(m.Need("default"), c.Values, "choice")
+		l.c.Settings[f.Name] = c
+	}
+}
+
+func (l *loader) choiceValues(v source.Field, setting string, bound map[string]string) map[string]string {
+	names := map[string]string{}
+	for _, e := range v.Value.Fields() {
+		if !contract.IsName(e.Name) {
+			e.Key.Fail(fmt.Sprintf("name %q is not valid", e.Name), "", "a letter, then letters, digits, '-' or '_'", "")
+			continue
+		}
+		if owner, taken := bound[e.Name]; taken && owner != setting {
+			e.Key.Fail(fmt.Sprintf("name %q is bound by setting %q already", e.Name, owner), "", "another name", "")
+		}
+		bound[e.Name] = setting
+		names[e.Name] = e.Value.Text()
+	}
+	return names
+}

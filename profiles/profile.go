@@ -1,0 +1,165 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/source"
+)
+
+// Decl is a declared profile with the nodes of what can only be checked once the whole contract is read.
+type Decl struct {
+	*contract.Profile
+	Account source.Node
+	Derives []source.Node // of Profile.Derive, by index
+}
+
+// Parse reads one profile file: a map of profile names to declarations. A broken declaration is reported and still returned, so
+// that rows which name it are not reported too.
+func Parse(root source.Node, scope *Scope) []Decl {
+	var out []Decl
+	for _, f := range root.Fields() {
+		if !contract.IsName(f.Name) {
+			f.Key.Fail(fmt.Sprintf("profile name %q is not valid", f.Name), "", "a letter, then letters, digits, '-' or '_'", "")
+			continue
+		}
+		out = append(out, profile(f, scope))
+	}
+	return out
+}
+
+func profile(f source.Field, scope *Scope) Decl {
+	m := f.Value.Map("account", "trust", "lifetime", "gate", "subs", "params", "derive", "tags", "family", "cite")
+	p := &contract.Profile{Name: f.Name, Pos: f.Key.Pos()}
+	d := Decl{Profile: p, Account: m.Need("account")}
+	p.Home = d.Account.Text()
+	p.Trust = m.Need("trust").OneOf(contract.TrustUntrusted, contract.TrustSinglePurpose, contract.TrustProvisioning, contract.TrustSystem, contract.TrustSealed)
+	p.Lifetime = lifetime(m.Need("lifetime"))
+	p.Gate = int(m.Get("gate").Int(1, math.MaxInt32))
+	p.Subs = m.Get("subs").Int(1, math.MaxInt32)
+	p.Cite = Cite(m.Get("cite"))
+	p.Family = family(m.Get("family"))
+	names := map[string]bool{"space": true}
+	if p.Family != nil {
+		names[p.Family.Param] = true
+	}
+	for _, e := range m.Get("params").Fields() {
+		if claim(names, e) {
+			p.Params = append(p.Params, scope.Param(e.Name, e.Value))
+		}
+	}
+	for _, e := range m.Get("derive").Fields() {
+		if t, ok := Template(e.Value); claim(names, e) && ok {
+			p.Derive, d.Derives = append(p.Derive, contract.Derive{Name: e.Name, Text: t}), append(d.Derives, e.Value)
+		}
+	}
+	p.Tags = tags(m.Get("tags"), names)
+	return d
+}
+
+// claim takes a name in the profile's own scope; a second parameter or derived name of the same name would shadow the first.
+func claim(names map[string]bool, e source.Field) bool {
+	switch {
+	case !contract.IsName(e.Name):
+		e.Key.Fail(fmt.Sprintf("name %q is not valid", e.Name), "", "a letter, then letters, digits, '-' or '_'", "")
+		return false
+	case names[e.Name]:
+		e.Key.Fail(fmt.Sprintf("name %q is already taken in this profile", e.Name), "", "another name", "")
+		return false
+	}
+	names[e.Name] = true
+	return true
+}
+
+func tags(n source.Node, names map[string]bool) []string {
+	if !n.Given() {
+		return nil
+	}
+	out := n.Strings()
+	for _, item := range n.Elements() {
+		if name := item.Text(); name != "" && !names[name] {
+			item.Fail(fmt.Sprintf("tag %q is not declared", name), "", "a parameter or derived name of the profile", source.Suggest(name, contract.SortedKeys(names)))
+		}
+	}
+	return out
+}
+
+func lifetime(n source.Node) contract.Lifetime {
+	m := n.Map("class", "default", "max")
+	l := contract.Lifetime{Class: m.Need("class").OneOf(contract.LifetimeOneShot, contract.LifetimeStanding, contract.LifetimeNone)}
+	def, most := m.Get("default"), m.Get("max")
+	l.Default, l.Max = def.Duration(), most.Duration()
+	switch {
+	case l.Class == contract.LifetimeNone && (def.Given() || most.Given()):
+		n.Fail("lifetime none with a duration", "", "neither default nor max", "")
+	case l.Class != "" && l.Class != contract.LifetimeNone && !def.Given():
+		n.Fail(`missing key "default"`, "", "a duration, as the class is "+l.Class, "")
+	case l.Class != contract.LifetimeNone && def.IsText() && l.Default == 0:
+		def.Fail("default lifetime", "zero", "more than zero", "")
+	case most.Given() && l.Max < l.Default:
+		most.Fail("max lifetime is below the default", most.Text(), "at least "+def.Text(), "")
+	}
+	return l
+}
+
+func family(n source.Node) *contract.Family {
+	if !n.Given() {
+		return nil
+	}
+	fields := n.Fields()
+	if len(fields) > 1 {
+		n.Fail("family", fmt.Sprintf("%d parameters", len(fields)), "exactly one", "")
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	m := fields[0].Value.Map("of", "where")
+	f := &contract.Family{Param: fields[0].Name, Of: m.Need("of").OneOf("kinds")}
+	if w := where(m.Get("where")); w != nil {
+		f.Where = w.Where
+	}
+	return f
+}
+
+// Template reads a template; false where it was not given or is not valid.
+func Template(n source.Node) (contract.Template, bool) {
+	text := n.Text()
+	if text == "" {
+		return contract.Template{}, false
+	}
+	t, err := contract.ParseTemplate(text)
+	if err != nil {
+		n.Fail(err.Error(), "", "", "")
+		return contract.Template{}, false
+	}
+	return t, true
+}
+
+var clause = regexp.MustCompile(`§ ?[0-9A-Z]|App(endix|\.) [0-9A-Z]|[A-Za-z] ?[0-9]+`)
+
+// Cite reads a citation: one line that names a clause, such as "§9 item 4", "App. B Agent pub.allow" or "D15".
+func Cite(n source.Node) string {
+	text := n.Text()
+	bad := len(text) > 300 || strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' })
+	if text != "" && (bad || !clause.MatchString(text)) {
+		n.Fail("cite names no clause", fmt.Sprintf("%q", text), `one line such as "§9 item 4", "App. B" or "D15"`, "")
+	}
+	return text
+}
+
+// Kinds returns the record kinds that a filter selects, by name; a nil filter selects all.
+func Kinds(all map[string]*contract.Kind, where map[string]bool) []*contract.Kind {
+	return slices.DeleteFunc(contract.Sorted(all), func(k *contract.Kind) bool {
+		has := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
+		for flag, want := range where {
+			if has[flag] != want {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,218 @@
+package profiles
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/source"
+)
+
+// Scope is what a type may name: declared grammars, records, record kinds and resources by id.
+type Scope struct {
+	Grammars  map[string]*contract.Grammar
+	Records   map[string]*contract.Record
+	Kinds     map[string]*contract.Kind
+	Resources map[string]*contract.Resource
+}
+
+func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+// forms are the keys that select the form of a type written as a map, in order of precedence.
+var forms = []string{"list", "enum", "grammar", "record", "token", "dotted", "pattern", "of", "bool", "optional"}
+
+// Param reads one parameter of a profile or field of a record: its type, whether it is optional, its default. A type that is
+// wrong is reported and has no kind, so that what names it is not reported again.
+func (s *Scope) Param(name string, n source.Node) *contract.Param {
+	p := &contract.Param{Name: name, Pos: n.Pos(), Type: &contract.Type{}}
+	if n.IsList() {
+		p.Type = &contract.Type{Kind: contract.TypeEnum, Enum: enum(n)}
+		return p
+	}
+	if !n.IsMap() {
+		p.Type = s.named(n)
+		return p
+	}
+	i := slices.IndexFunc(forms, n.Has)
+	if i < 0 {
+		n.Fail(name+" has no type", "", "one of the keys "+strings.Join(forms, ", "), "")
+		return p
+	}
+	s.form(p, forms[i], n)
+	return p
+}
+
+func (s *Scope) form(p *contract.Param, form string, n source.Node) {
+	switch form {
+	case "list":
+		m := n.Map("list", "optional")
+		p.Type = &contract.Type{Kind: contract.TypeList, Elem: s.element(m.Get("list"))}
+		p.Optional = m.Get("optional").Bool()
+	case "enum":
+		m := n.Map("enum", "default", "optional")
+		p.Type = &contract.Type{Kind: contract.TypeEnum, Enum: enum(m.Get("enum"))}
+		p.Optional = m.Get("optional").Bool()
+		if d := m.Get("default"); d.Given() {
+			p.Default = d.OneOf(p.Type.Enum...)
+		}
+	case "grammar":
+		m := n.Map("grammar", "default", "optional")
+		p.Type = &contract.Type{Kind: contract.TypeScalar, Grammar: s.grammarNamed(m.Get("grammar"))}
+		if p.Type.Grammar == nil {
+			p.Type = &contract.Type{}
+		}
+		scalarExtras(p, m)
+	case "token", "dotted":
+		m := n.Map("token", "dotted", "max", "wildcards", "as-token", "hint", "default", "optional")
+		p.Type = &contract.Type{Kind: contract.TypeScalar, Grammar: grammar("", m)}
+		scalarExtras(p, m)
+	case "record":
+		m := n.Map("record", "optional")
+		p.Type, p.Optional = s.recordNamed(m.Get("record")), m.Get("optional").Bool()
+	case "bool":
+		m := n.Map("bool")
+		p.Type, p.Default = &contract.Type{Kind: contract.TypeBool}, m.Get("bool").Bool()
+	case "of":
+		m := n.Map("of", "where", "optional")
+		m.Get("of").OneOf("kinds")
+		p.Type = &contract.Type{Kind: contract.TypeMember, Of: "kinds", Within: where(m.Get("where"))}
+		p.Optional = m.Get("optional").Bool()
+	case "pattern":
+		s.pattern(p, n.Map("pattern", "within", "never", "optional"))
+	default:
+		m := n.Map("optional")
+		inner := s.Param(p.Name, m.Get("optional"))
+		p.Type, p.Default, p.Optional = inner.Type, inner.Default, true
+	}
+}
+
+// element reads the type of a list's elements, which can be neither optional nor have a default.
+func (s *Scope) element(n source.Node) *contract.Type {
+	e := s.Param("element", n)
+	if e.Optional || (e.Default != nil && e.Type.Kind != contract.TypeBool) {
+		n.Fail("element of a list is optional or has a default", "", "a plain type", "")
+	}
+	if e.Type.Kind == contract.TypeList {
+		n.Fail("list of lists", "", "a list of scalars or records", "")
+		return &contract.Type{}
+	}
+	return e.Type
+}
+
+// scalarExtras reads what may stand beside a scalar's grammar.
+func scalarExtras(p *contract.Param, m source.Map) {
+	p.Optional = m.Get("optional").Bool()
+	d := m.Get("default")
+	if !d.Given() {
+		return
+	}
+	text := d.Text()
+	p.Default = text
+	g := p.Type.Grammar
+	if text == "" || text == contract.DefaultUserKey || g == nil || g.Token == nil {
+		return
+	}
+	segments := []string{text}
+	if g.Dotted {
+		segments = strings.Split(text, ".")
+	}
+	if slices.ContainsFunc(segments, func(s string) bool { return !g.Token.MatchString(s) }) {
+		d.Fail("default does not fit its grammar", fmt.Sprintf("%q", text), g.Source, "")
+	}
+}
+
+func (s *Scope) pattern(p *contract.Param, m source.Map) {
+	id := m.Get("pattern").Text()
+	if _, ok := s.Resources[id]; id != "" && !ok {
+		m.Get("pattern").Fail(fmt.Sprintf("resource %q is not declared", id), "", "", source.Suggest(id, contract.SortedKeys(s.Resources)))
+	}
+	p.Type = &contract.Type{Kind: contract.TypePattern, Of: id, Within: filter(m.Get("within")), Never: filter(m.Get("never"))}
+	p.Optional = m.Get("optional").Bool()
+}
+
+func (s *Scope) named(n source.Node) *contract.Type {
+	name := n.Text()
+	if name == "" {
+		return &contract.Type{}
+	}
+	if g, ok := s.Grammars[name]; ok {
+		return &contract.Type{Kind: contract.TypeScalar, Grammar: g}
+	}
+	if r, ok := s.Records[name]; ok {
+		return &contract.Type{Kind: contract.TypeRecord, Record: r}
+	}
+	known := slices.Concat(contract.SortedKeys(s.Grammars), contract.SortedKeys(s.Records))
+	n.Fail(fmt.Sprintf("type %q is not declared", name), "", "a grammar or a record", source.Suggest(name, known))
+	return &contract.Type{}
+}
+
+func (s *Scope) grammarNamed(n source.Node) *contract.Grammar {
+	name := n.Text()
+	g, ok := s.Grammars[name]
+	if name != "" && !ok {
+		n.Fail(fmt.Sprintf("grammar %q is not declared", name), "", "", source.Suggest(name, contract.SortedKeys(s.Grammars)))
+	}
+	return g
+}
+
+func (s *Scope) recordNamed(n source.Node) *contract.Type {
+	name := n.Text()
+	if r, ok := s.Records[name]; ok {
+		return &contract.Type{Kind: contract.TypeRecord, Record: r}
+	}
+	if name != "" {
+		n.Fail(fmt.Sprintf("record %q is not declared", name), "", "", source.Suggest(name, contract.SortedKeys(s.Records)))
+	}
+	return &contract.Type{}
+}
+
+// enum reads the words of an enumeration; each can stand as one token.
+func enum(n source.Node) []string {
+	words := n.Strings()
+	for i, item := range n.Elements() {
+		if i < len(words) && strings.ContainsAny(words[i], ".*> \t\r\n{}") {
+			item.Fail("enumeration word is not one token", fmt.Sprintf("%q", words[i]), "no '.', '*', '>', brace or space", "")
+		}
+	}
+	return words
+}
+
+// flags are the flags of a record kind by which a filter selects.
+var flags = []string{"split", "never-deleted", "readable"}
+
+// where reads {flag: bool, ...}; nil where it was not given.
+func where(n source.Node) *contract.Filter {
+	if !n.Given() {
+		return nil
+	}
+	f := &contract.Filter{Of: "kinds", Where: map[string]bool{}}
+	for _, e := range n.Fields() {
+		if !slices.Contains(flags, e.Name) {
+			e.Key.Fail(fmt.Sprintf("unknown flag %q", e.Name), "", "one of "+strings.Join(flags, ", "), source.Suggest(e.Name, flags))
+			continue
+		}
+		f.Where[e.Name] = e.Value.Bool()
+	}
+	return f
+}
+
+// filter reads "kinds where FLAG" or "kinds where not FLAG"; nil where it was not given.
+func filter(n source.Node) *contract.Filter {
+	text := n.Text()
+	if text == "" {
+		return nil
+	}
+	words := strings.Fields(text)
+	want := true
+	if len(words) == 4 && words[2] == "not" {
+		want, words = false, slices.Delete(words, 2, 3)
+	}
+	if len(words) != 3 || words[0] != "kinds" || words[1] != "where" || !slices.Contains(flags, words[2]) {
+		n.Fail(n.Name(), fmt.Sprintf("%q", text), `"kinds where FLAG" or "kinds where not FLAG", FLAG one of `+strings.Join(flags, ", "), "")
+		return nil
+	}
+	return &contract.Filter{Of: words[0], Where: map[string]bool{words[2]: want}}
+}
