@@ -106,7 +106,13 @@ func (d *dialer) options() []nats.Option {
 }
 
 func (d *dialer) unreachable(err error) error {
-	return failed(fmt.Errorf("server %s: %w", redacted(d.url), err), doctor.Explain(err))
+	return explained("server "+redacted(d.url), err)
+}
+
+// explained turns an error of a connect or a request into one line and what to do about it.
+func explained(what string, err error) error {
+	text, hint, _ := strings.Cut(doctor.Explain(err), "; hint: ")
+	return failed(fmt.Errorf("%s: %s", what, text), hint)
 }
 
 // redacted is a URL list without user information.

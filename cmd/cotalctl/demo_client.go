@@ -104,7 +104,8 @@ func (c *demoClient) denial(op, subject string) (string, error) {
 		select {
 		case err := <-c.denied:
 			if strings.Contains(err.Error(), fmt.Sprintf("%s to %q", op, subject)) {
-				return strings.TrimPrefix(err.Error(), "nats: "), nil
+				_, text, _ := strings.Cut(err.Error(), ": Permissions ")
+				return "Permissions " + text, nil
 			}
 		case <-deadline.C:
 			return "", fmt.Errorf("no denial of %s to %q", op, subject)

@@ -175,7 +175,6 @@ func (d *demo) residual() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = watch.Stop() }()
 	own := "cotal.main.inst." + bob.owner + ".bob." + bob.owner + ".bob"
 	if err := d.b().nc.PublishRequest(own, row, []byte("{}")); err != nil {
 		return err

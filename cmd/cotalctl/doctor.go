@@ -65,7 +65,7 @@ func (c *doctorCmd) Run(a *app) error {
 	defer cancel()
 	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: c.Timeout, Servers: c.Servers})
 	if err != nil {
-		return failed(err, doctor.Explain(err))
+		return explained("gather", err)
 	}
 	report := doctor.Judge(snapshot, floors, doctor.Expect{Servers: c.Servers, Clusters: c.Cluster})
 	if c.json() {
@@ -91,7 +91,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if c.Context != "" {
 		nc, _, err := natscontext.Connect(c.Context, opts...)
 		if err != nil {
-			return nil, failed(fmt.Errorf("context %s: %w", c.Context, err), doctor.Explain(err))
+			return nil, explained("context "+c.Context, err)
 		}
 		return nc, nil
 	}
@@ -109,7 +109,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	}
 	nc, err := nats.Connect(url, append(opts, user...)...)
 	if err != nil {
-		return nil, failed(fmt.Errorf("server %s: %w", redacted(url), err), doctor.Explain(err))
+		return nil, explained("server "+redacted(url), err)
 	}
 	return nc, nil
 }

@@ -166,7 +166,7 @@ func (w *spaceWork) openDir() error {
 	return err
 }
 
-// start finds the broker: the named server, the one that runs on the directory, else an embedded one without a listener.
+// start finds the broker: the named server, the one that runs on the directory, else an embedded one.
 func (w *spaceWork) start() error {
 	w.dialer = &dialer{app: w.app, dir: w.dir, contract: w.contract, topology: w.topology, space: w.name, url: w.req.server.Server, timeout: w.req.server.Timeout}
 	opts, err := w.req.server.options()
@@ -175,7 +175,7 @@ func (w *spaceWork) start() error {
 	}
 	w.dialer.opts = opts
 	if w.dialer.url == "" {
-		broker, err := embedded.Start(w.app.ctx, embedded.Options{Dir: w.dir, Silent: true, Config: trust.ServerOptions{Port: -1, MaxControlLine: w.contract.Broker.MaxControlLine}})
+		broker, err := embedded.Start(w.app.ctx, embedded.Options{Dir: w.dir, Config: trust.ServerOptions{Port: -1, MaxControlLine: w.contract.Broker.MaxControlLine}})
 		var running *embedded.RunningError
 		switch {
 		case errors.As(err, &running):
@@ -183,9 +183,9 @@ func (w *spaceWork) start() error {
 		case err != nil:
 			return err
 		default:
-			w.broker = broker
-			w.dialer.url = "nats://embedded"
-			w.dialer.opts = append(w.dialer.opts, nats.InProcessServer(broker))
+			// Over loopback, not inside the process: credentials are confined to STANDARD and WEBSOCKET connections, and the
+			// broker counts an in-process one as neither.
+			w.broker, w.dialer.url = broker, broker.ClientURL()
 		}
 	}
 	w.session = w.space().Open()

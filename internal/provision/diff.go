@@ -80,7 +80,7 @@ func significant(field string, v any) any {
 			return nil
 		}
 	case string:
-		if v == "" {
+		if v == "" || field == "persist_mode" && v == "default" { // the broker leaves the default mode out
 			return nil
 		}
 	case json.Number:

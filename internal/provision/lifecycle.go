@@ -16,9 +16,9 @@ type lifecycle struct {
 	session *Session
 	decl    *contract.Lifecycle
 	scope   *compile.Scope
-	profile string        // that does the work
-	input   compile.Input // of that profile
-	conns   map[string]*Conn
+	profile string           // that does the work
+	input   compile.Input    // of that profile
+	conns   map[string]*Conn // by account; each credential is pinned to this one holder
 }
 
 // PlanLifecycle plans the records and durables of one holder: first the records, which fix the activation frontiers, then the
@@ -73,7 +73,7 @@ func (s *Session) lifecycle(name string, in compile.Input) (*lifecycle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lifecycle{session: s, decl: decl, scope: scope, profile: decl.By, conns: s.conns,
+	return &lifecycle{session: s, decl: decl, scope: scope, profile: decl.By, conns: map[string]*Conn{},
 		input: s.space.narrow(decl.By, in)}, nil
 }
 
@@ -89,26 +89,26 @@ func (sp *Space) narrow(profile string, in compile.Input) compile.Input {
 }
 
 func (l *lifecycle) conn(ctx context.Context, account string) (*Conn, error) {
-	key := account + "/" + l.profile + "/" + l.decl.Name
-	if c, ok := l.conns[key]; ok {
+	if c, ok := l.conns[account]; ok {
 		return c, nil
 	}
 	c, err := l.session.space.Connect(ctx, account, l.profile, l.input)
 	if err != nil {
 		return nil, fmt.Errorf("connect to account %s as %s: %w", account, l.profile, err)
 	}
-	l.conns[key] = c
+	l.conns[account] = c
+	l.session.pinned = append(l.session.pinned, c)
 	return c, nil
 }
 
-// frontiers returns, per stream whose durables start after it, the sequence recorded at activation, or where there is no
-// record yet the stream's last sequence now.
+// frontiers returns, per stream in which the lifecycle owns a durable, the sequence recorded at activation, or where there is
+// no record yet the stream's last sequence now.
 func (l *lifecycle) frontiers(ctx context.Context) (map[string]uint64, error) {
 	out := map[string]uint64{}
 	for _, d := range l.decl.Durables {
 		c := l.session.space.Contract.Consumers[d.Consumer]
-		if c.Start != contract.StartAfterFrontier {
-			continue
+		if d.Keep {
+			continue // not the lifecycle's own
 		}
 		stream, err := l.scope.StreamName(c.Resource)
 		if err != nil {
@@ -244,7 +244,7 @@ func (s *Session) PlanRemoval(ctx context.Context, name string, in compile.Input
 	if err != nil {
 		return nil, err
 	}
-	remover := &lifecycle{session: s, decl: l.decl, scope: l.scope, profile: l.decl.RemovedBy, conns: s.conns,
+	remover := &lifecycle{session: s, decl: l.decl, scope: l.scope, profile: l.decl.RemovedBy, conns: map[string]*Conn{},
 		input: s.space.narrow(l.decl.RemovedBy, in)}
 	plan := &Plan{Schema: PlanSchema, Space: s.space.Name, Actions: []Action{}}
 	for _, d := range slices.DeleteFunc(slices.Clone(l.decl.Durables), func(d contract.LifecycleDurable) bool { return d.Keep }) {

@@ -91,7 +91,7 @@ func pushConn(t *testing.T, d *trust.Dir, s *embedded.Server, name string) *nats
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentials(path))
+	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentials(path), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestPushAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentialBytes(file))
+	nc, err := nats.Connect(s.ClientURL(), nats.UserCredentialBytes(file), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatalf("user of the pushed account: %v", err)
 	}
@@ -129,13 +129,16 @@ func TestPushAccountRefused(t *testing.T) {
 	ours := pushAccount(t, d, "late", nil)
 	other, _ := pushBroker(t)
 	foreign := pushAccount(t, other, "late", nil)
-	for _, c := range []struct{ name, user, token, want string }{
-		{"control", "may", ours.JWT, ""},
-		{"no permission", "not", ours.JWT, "deadline exceeded"},
-		{"not a JWT", "may", "x.y.z", "account JWT: "},
+	for _, c := range []struct {
+		name, user, token, want string
+		timeout                 time.Duration
+	}{
+		{"control", "may", ours.JWT, "", time.Minute},
+		{"no permission", "not", ours.JWT, "deadline exceeded", 200 * time.Millisecond},
+		{"not a JWT", "may", "x.y.z", "account JWT: ", time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 			defer cancel()
 			err := provision.PushAccount(ctx, pushConn(t, d, s, c.user), c.token)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -158,7 +161,7 @@ func TestPushAccountRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if nc, err := nats.Connect(s.ClientURL(), nats.UserCredentialBytes(file)); err == nil {
+	if nc, err := nats.Connect(s.ClientURL(), nats.UserCredentialBytes(file), nats.Timeout(time.Minute)); err == nil {
 		nc.Close()
 		t.Error("a user of another operator's account was let in")
 	} else if !errors.Is(err, nats.ErrAuthorization) {

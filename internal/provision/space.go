@@ -46,10 +46,11 @@ type planner struct {
 	actions []Action
 }
 
-// Session holds the connections of a plan, one per account, opened when first needed.
+// Session holds the connections of its plans, opened when first needed.
 type Session struct {
-	space *Space
-	conns map[string]*Conn
+	space  *Space
+	conns  map[string]*Conn // of the space itself, by account
+	pinned []*Conn          // of single lifecycles
 }
 
 // Open returns a session; Close it after the plan is applied.
@@ -58,6 +59,9 @@ func (sp *Space) Open() *Session { return &Session{space: sp, conns: map[string]
 // Close closes what the session opened.
 func (s *Session) Close() {
 	for _, c := range s.conns {
+		c.Close()
+	}
+	for _, c := range s.pinned {
 		c.Close()
 	}
 }

@@ -15,7 +15,8 @@
 //	  jetstream.lock, broker.json         held by, and describing, the broker that runs on the directory
 //
 // A file is written beside its name, synced and renamed: a full disk or a kill leaves the old file or the new one. Steps of
-// several files end in one commit point (operator.jwt, an account JWT); a run that was killed before it is redone by the next.
+// several files end in one commit point (operator.jwt, an account JWT) and begin with a note beside it (….making); a run that
+// was killed before its commit point is redone by the next, which leaves nothing of it behind.
 //
 // The package refuses a directory or seed that others can read, a directory that it did not make, and an edit without the
 // lock. It starts no broker, opens no NATS connection, reads no clock and draws no randomness: both are arguments. No error

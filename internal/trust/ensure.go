@@ -41,7 +41,10 @@ func Ensure(ctx context.Context, path string, o Options) (d *Dir, made bool, err
 	if err := os.MkdirAll(d.path, dirMode); err != nil {
 		return nil, false, fmt.Errorf("directory: %w", err)
 	}
-	if err := errors.Join(d.checkRoot(), d.checkOurs()); err != nil {
+	if err := d.checkRoot(); err != nil {
+		return nil, false, err
+	}
+	if err := d.checkOurs(); err != nil {
 		return nil, false, err
 	}
 	unlock, err := d.Lock(ctx)
@@ -51,7 +54,9 @@ func Ensure(ctx context.Context, path string, o Options) (d *Dir, made bool, err
 	defer unlock()
 	done, err := d.exists(operatorFile)
 	if err == nil && !done {
-		err = d.make(o)
+		if err = d.make(o); err != nil {
+			err = d.unmake(err)
+		}
 	}
 	if err == nil {
 		err = d.remove(makingFile)
@@ -116,6 +121,15 @@ func (d *Dir) make(o Options) error {
 	c.Name, c.SystemAccount = "operator", system
 	c.Type, c.Version = jwt.OperatorClaim, claimsVersion
 	return d.sign(operatorFile, c, key, o.Now)
+}
+
+// unmake removes what a failed run wrote, so that a full disk leaves nothing; a run that was stopped from outside cannot.
+func (d *Dir) unmake(cause error) error {
+	var stopped *stoppedError
+	if errors.As(cause, &stopped) {
+		return cause
+	}
+	return errors.Join(cause, d.remove("keys", "creds", systemFile, makingFile))
 }
 
 // makeSystem writes the system account and its credentials, and drops the seeds that could sign more of them.

@@ -40,8 +40,16 @@ func (d *Dir) wrote(rel string) error {
 	if d.onWrite == nil {
 		return nil
 	}
-	return d.onWrite(filepath.ToSlash(rel))
+	if err := d.onWrite(filepath.ToSlash(rel)); err != nil {
+		return &stoppedError{err}
+	}
+	return nil
 }
+
+// stoppedError is the observer's wish to stop as a kill would: nothing is cleaned up after it.
+type stoppedError struct{ error }
+
+func (e *stoppedError) Unwrap() error { return e.error }
 
 func (d *Dir) mkdir(rel string) error {
 	if err := os.MkdirAll(d.join(rel), dirMode); err != nil {
