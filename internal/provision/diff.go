@@ -44,11 +44,13 @@ func render(v any) string {
 	if v == nil {
 		return "unset"
 	}
-	data, err := json.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // ">" is a subject token here
+	if err := enc.Encode(v); err != nil {
 		return fmt.Sprint(v)
 	}
-	return string(data)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // diff compares what a broker holds with what is declared, sorted by field. A field that only the broker has counts where it
