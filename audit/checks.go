@@ -76,7 +76,7 @@ func kindHint(kind string) string {
 	return map[string]string{
 		KindIdentityToken:  "pin the token to the holder's own parameter",
 		KindExclusiveWrite: "remove the entry, or name the profile in the invariant's by: if it is a writer",
-		KindNever:          "remove the entry: nobody may hold it",
+		KindNever:          "remove the entry, or narrow the row that gives it",
 		KindQueueOnly:      "subscribe with the queue that the invariant names, and hold no plain entry beside it",
 		KindPinnedToken:    "pin the token to a literal",
 		KindVerbHolders:    "remove the grant, or name the profile in the invariant's by: if it is a holder",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -124,7 +125,7 @@ func (a *auditor) run(p *Principal, r rule, identity map[string]string) {
 		a.held(p, r, &p.Pub, "publishes on a family of "+names(r.By))
 	case KindNever:
 		for _, d := range p.directions() {
-			a.held(p, r, d, p.verb(d)+" reaches a family that nobody may hold")
+			a.held(p, r, d, p.verb(d)+" reaches a family that is closed to "+closedTo(r.Profiles))
 		}
 	case KindQueueOnly:
 		a.queueOnly(p, r)
@@ -143,14 +144,17 @@ func (a *auditor) violated(p *Principal, r rule, e Entry, witness, message strin
 	a.add(p, e, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Cite: r.Cite, Hint: kindHint(r.Kind), Witness: witness, Message: message})
 }
 
+func closedTo(profiles []string) string {
+	if len(profiles) == 0 {
+		return "everybody"
+	}
+	return strings.Join(profiles, ", ")
+}
+
 // names lists profiles for a message.
 func names(profiles []string) string {
 	if len(profiles) == 0 {
 		return "nobody"
 	}
-	out := profiles[0]
-	for _, n := range profiles[1:] {
-		out += ", " + n
-	}
-	return out + " only"
+	return strings.Join(profiles, ", ") + " only"
 }

@@ -90,18 +90,30 @@ func (p *Principal) denied(d *Direction, queue string) []subject.Pattern {
 	return out
 }
 
-// reaches returns a subject of family that the entry admits, deny entries and the patterns of except left out. A subscribe
-// allow counts with what its final "*" over-admits.
+// reaches returns a subject of family that the entry admits, deny entries and the patterns of except left out.
 func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, except ...subject.Pattern) (string, bool) {
+	denied := p.denied(d, e.Queue)
 	pattern := e.Pattern
 	if d == &p.Sub {
-		pattern = subject.Widen(pattern)
+		pattern = widened(pattern, denied)
 	}
 	hit, ok := subject.Intersect(pattern, family)
 	if !ok {
 		return "", false
 	}
-	return subject.WitnessOutside(hit, append(p.denied(d, e.Queue), except...))
+	return subject.WitnessOutside(hit, append(denied, except...))
+}
+
+// widened returns what a subscribe allow admits with its final "*" over-admission, unless a deny refuses the SUB that uses it:
+// of all texts that use it, the widened entry itself is the one that the fewest denies match.
+func widened(p subject.Pattern, denied []subject.Pattern) subject.Pattern {
+	wide := subject.Widen(p)
+	for _, deny := range denied {
+		if deny.Matches(string(wide)) {
+			return p
+		}
+	}
+	return wide
 }
 
 // directions returns the two directions in a fixed order.

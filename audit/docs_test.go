@@ -1,0 +1,45 @@
+package audit
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocs: every code and kind has its line in docs/audit.md, with the severity that it has in the code.
+func TestDocs(t *testing.T) {
+	data, err := os.ReadFile("../docs/audit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, c := range Checks() {
+		want = append(want, fmt.Sprintf("\n| %s | %s | ", c.Code, c.Severity))
+	}
+	for _, kind := range Kinds() {
+		want = append(want, "\n| `"+kind+"` | ")
+	}
+	for _, line := range want {
+		if !strings.Contains(string(data), line) {
+			t.Errorf("docs/audit.md has no line %q", strings.TrimSpace(line))
+		}
+	}
+}
+
+func TestChecksAreComplete(t *testing.T) {
+	var codes []string
+	for _, c := range Checks() {
+		codes = append(codes, c.Code)
+		if c.Title == "" || c.Cite == "" || !slices.Contains([]string{Error, Warning, Note}, c.Severity) {
+			t.Errorf("incomplete check %+v", c)
+		}
+		if c.Severity == Error && c.Hint == "" {
+			t.Errorf("%s has no hint", c.Code)
+		}
+	}
+	if len(codes) == 0 || !slices.IsSorted(codes) || len(slices.Compact(slices.Clone(codes))) != len(codes) {
+		t.Errorf("codes: got %v, want them sorted and distinct", codes)
+	}
+}

@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// creds makes a .creds file of a worker and returns it with its seed.
+func creds(t *testing.T, c *contract.Contract, edit ...func(*jwt.UserClaims)) (data, seed []byte) {
+	t.Helper()
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	uc := user(t, c, "worker", worker(), edit...)
+	uc.Subject = public
+	if seed, err = key.Seed(); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = jwt.FormatUserConfig(string(signed(t, uc)), seed); err != nil {
+		t.Fatal(err)
+	}
+	return data, seed
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func document(t *testing.T, c *contract.Contract, edit func(*compile.PermissionSet)) []byte {
+	t.Helper()
+	_, set := compiled(t, c, "worker", worker())
+	edit(set)
+	data, err := json.Marshal(set.Document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func accountJWT(t *testing.T) []byte {
+	t.Helper()
+	key, err := nkeys.CreateAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed(t, jwt.NewAccountClaims(public))
+}
+
+func TestPaths(t *testing.T) {
+	c, dir := testContract(t), t.TempDir()
+	good, seed := creds(t, c)
+	forger, _ := creds(t, c, func(uc *jwt.UserClaims) { uc.Pub.Allow[0] = "app.main.talk.*.dev.team" })
+	write(t, filepath.Join(dir, "a/good.creds"), good)
+	write(t, filepath.Join(dir, "a/forger.creds"), forger)
+	write(t, filepath.Join(dir, "a/set.json"), document(t, c, func(*compile.PermissionSet) {}))
+	write(t, filepath.Join(dir, "b/user.jwt"), signed(t, user(t, c, "writer", map[string]any{})))
+	write(t, filepath.Join(dir, "b/account.jwt"), accountJWT(t))
+	write(t, filepath.Join(dir, "b/key.nk"), seed)
+	write(t, filepath.Join(dir, "b/image.png"), []byte{0x89, 'P', 0, 0xff})
+	write(t, filepath.Join(dir, "b/huge.bin"), bytes.Repeat([]byte{0}, maxFile+10))
+	write(t, filepath.Join(dir, "c/cut.creds"), good[:len(good)/2])
+	write(t, filepath.Join(dir, "c/cut.jwt"), []byte("eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.eyJ.x"))
+	write(t, filepath.Join(dir, "c/two.creds"), append(good, forger...))
+	write(t, filepath.Join(dir, "c/empty.creds"), nil)
+	for link, to := range map[string]string{"c/loop": "..", "c/self": "self", "c/again.creds": "../a/good.creds"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Paths(Config{Contract: c, Now: now()}, []string{dir})
+	if diff := cmp.Diff([]string{"A011", "T101"}, codes(r)); diff != "" {
+		t.Errorf("codes (-want +got):\n%s", diff)
+	}
+	if want := (Checked{Invariants: len(Checks()) + 7, Profiles: 2, Entries: r.Checked.Entries, Files: 4}); r.Checked != want || r.Skipped != 4 {
+		t.Errorf("checked: got %+v and %d skipped, want %+v and 4", r.Checked, r.Skipped, want)
+	}
+	var probs contract.Problems
+	if !errors.As(err, &probs) {
+		t.Fatalf("problems: got %v", err)
+	}
+	var bad []string
+	for _, p := range probs {
+		name, _, _ := strings.Cut(strings.TrimPrefix(p.What, dir), ":")
+		bad = append(bad, name)
+	}
+	if diff := cmp.Diff([]string{"/c/cut.creds", "/c/cut.jwt", "/c/empty.creds", "/c/self", "/c/two.creds"}, bad); diff != "" {
+		t.Errorf("bad files (-want +got):\n%s", diff)
+	}
+	var out bytes.Buffer
+	if err := errors.Join(r.WriteText(&out), r.WriteJSON(&out)); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{out.String(), err.Error()} {
+		if strings.Contains(text, string(seed)) || strings.Contains(text, "eyJ0eXAi") {
+			t.Error("a seed or JWT stands in the output")
+		}
+	}
+}
+
+// TestNamedFiles: what a person names must be something; what a directory holds need not.
+func TestNamedFiles(t *testing.T) {
+	c, dir := testContract(t), t.TempDir()
+	good, _ := creds(t, c)
+	for _, tt := range []struct {
+		name, want string
+		data       []byte
+	}{
+		{"good.creds", "", good},
+		{"note.txt", "is neither a user credential nor a compiled set", []byte("hello")},
+		{"account.jwt", "holds a JWT of type account", accountJWT(t)},
+		{"set.json", "mode, got \"some\"", document(t, c, func(s *compile.PermissionSet) { s.Pub.Mode = "some" })},
+		{"cut.json", "compiled set is not readable JSON", document(t, c, func(*compile.PermissionSet) {})[:200]},
+		{"two.json", "more than one JSON value", append(document(t, c, func(*compile.PermissionSet) {}), "{}"...)},
+		{"huge.jwt", "is too large", bytes.Repeat([]byte("eyJ"), maxFile)},
+		{"absent", "cannot be read: no such file or directory", nil},
+	} {
+		path := filepath.Join(dir, tt.name)
+		if tt.name != "absent" {
+			write(t, path, tt.data)
+		}
+		r, err := Paths(Config{Contract: c, Now: now()}, []string{path})
+		switch {
+		case tt.want == "" && (err != nil || r.Checked.Files != 1):
+			t.Errorf("%s: got %v and %+v, want it judged", tt.name, err, r.Checked)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path+": ")):
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestDocument: a compiled set is judged as the JWT that would carry it, and brings its rows.
+func TestDocument(t *testing.T) {
+	c := testContract(t)
+	for _, tt := range []struct {
+		name string
+		edit func(*compile.PermissionSet)
+		want []string
+		rows []string
+	}{
+		{"as compiled", func(*compile.PermissionSet) {}, []string{}, nil},
+		{"allow-all", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModeAll} },
+			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104"}, []string{}},
+		{"patterns without one", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModePatterns} },
+			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104"}, []string{}},
+		{"none", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModeNone} }, []string{}, nil},
+		{"two senders", func(s *compile.PermissionSet) { s.Pub.Allow[0].Pattern = "app.main.status.bob.dev" }, []string{"T101"}, []string{"STATUS"}},
+		{"unknown profile", func(s *compile.PermissionSet) { s.Profile = "root" }, []string{codeUnjudged}, []string{}},
+	} {
+		r, err := Bytes(Config{Contract: c}, "set.json", document(t, c, tt.edit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, codes(r)); diff != "" {
+			t.Errorf("%s: codes (-want +got):\n%s", tt.name, diff)
+		}
+		if tt.rows != nil && !cmp.Equal(tt.rows, r.Findings[0].Rows) {
+			t.Errorf("%s: rows: got %v, want %v", tt.name, r.Findings[0].Rows, tt.rows)
+		}
+	}
+}
+
+// TestDeterministic: the same files give the same bytes.
+func TestDeterministic(t *testing.T) {
+	c, dir := testContract(t), t.TempDir()
+	for _, name := range []string{"x.jwt", "y.jwt", "z.jwt"} {
+		write(t, filepath.Join(dir, name), signed(t, user(t, c, "worker", worker(), func(uc *jwt.UserClaims) { uc.Pub = jwt.Permission{} })))
+	}
+	var first string
+	for n := range 10 {
+		r, err := Paths(Config{Contract: c}, []string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := r.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			first = b.String()
+		} else if b.String() != first {
+			t.Fatal("two runs differ")
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sampleReport() *Report {
+	r := &Report{Schema: Schema, Findings: []Finding{
+		{Code: "A100", Severity: Note, Subject: "worker", Entry: "x", Rows: []string{"R"}, Cite: "§1", Message: "ECHO: any poster can flood (bounded by a room)", brief: "R: ECHO"},
+		{Code: "A002", Severity: Error, Subject: "worker", Entry: "b", Rows: []string{}, Cite: "§2", Message: "hears\x1b[2J <all>", Witness: "b.c", File: "rows.yaml", Line: 3, Hint: "do not"},
+		{Code: "A001", Severity: Error, Subject: "worker", Entry: "", Rows: []string{}, Cite: "§2", Message: "m", Waived: &Waiver{Reason: "until the move", Until: "2031-01-01"}},
+		{Code: "A002", Severity: Error, Subject: "worker", Entry: "a", Rows: []string{}, Cite: "§2", Message: "m"},
+		{Code: "A010", Severity: Warning, Subject: "worker", Rows: []string{}, Cite: "§3", Message: "m"},
+	}, Checked: Checked{Invariants: 14, Profiles: 1, Entries: 4, Files: 1}, residuals: map[string]string{"ECHO": "ECHO: any poster can flood (bounded by a room)"}}
+	r.sort()
+	return r
+}
+
+func TestOrderAndErrors(t *testing.T) {
+	r := sampleReport()
+	var got []string
+	for _, f := range r.Findings {
+		got = append(got, strings.TrimSpace(f.Code+" "+f.Entry))
+	}
+	if diff := cmp.Diff([]string{"A001", "A002 a", "A002 b", "A010", "A100 x"}, got); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if r.Errors() != 2 {
+		t.Errorf("errors: got %d, want 2 that are not waived", r.Errors())
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := sampleReport().WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"code": "A002", "severity": "error", "subject": "worker", "entry": "b", "rows": []any{}, "cite": "§2",
+		"message": "hears\x1b[2J <all>", "witness": "b.c", "file": "rows.yaml", "line": 3.0, "waived": nil}
+	if diff := cmp.Diff(want, got["findings"].([]any)[2]); diff != "" {
+		t.Errorf("finding (-want +got):\n%s", diff)
+	}
+	delete(got, "findings")
+	if diff := cmp.Diff(map[string]any{"schema": "cotalctl/findings/v1",
+		"checked": map[string]any{"invariants": 14.0, "profiles": 1.0, "entries": 4.0, "files": 1.0}}, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}
+
+// TestEmptyJSON: arrays are present even when empty.
+func TestEmptyJSON(t *testing.T) {
+	r, err := Bytes(Config{}, "u", signed(t, user(t, testContract(t), "writer", map[string]any{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+  "schema": "cotalctl/findings/v1",
+  "findings": [],
+  "checked": {
+    "invariants": 14,
+    "profiles": 0,
+    "entries": 2,
+    "files": 1
+  }
+}
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("json (-want +got):\n%s", diff)
+	}
+}
+
+func TestText(t *testing.T) {
+	r := sampleReport()
+	r.Skipped = 2
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `error (3)
+  A001 worker: m
+    cite     §2
+    waived   until the move (until 2031-01-01)
+  A002 worker: m
+    entry    a
+    cite     §2
+  A002 worker: hears\u001b[2J <all>
+    entry    b
+    witness  b.c
+    at       rows.yaml:3
+    cite     §2
+    hint     do not
+
+warning (1)
+  A010 worker: m
+    cite     §3
+
+note (1)
+  A100 worker R: ECHO
+
+what the residuals mean
+  ECHO: any poster can flood (bounded by a room)
+
+checked 14 invariants, 1 profiles, 4 entries, 1 files; 3 errors, 1 warnings, 1 notes
+skipped 2 files that are neither credentials nor compiled sets
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
