@@ -44,6 +44,10 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	account, err := accountOf(ct, topology, profile, c.Account)
+	if err != nil {
+		return err
+	}
 	in, err := c.input(profile, c.Space)
 	if err != nil {
 		return err
@@ -52,7 +56,7 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	set, err := compile.Compile(scope, c.Account)
+	set, err := compile.Compile(scope, account)
 	if err != nil {
 		return err
 	}

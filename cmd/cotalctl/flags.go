@@ -137,6 +137,18 @@ func findProfile(c *contract.Contract, name string) (*contract.Profile, error) {
 	return p, nil
 }
 
+// accountOf is the account to compile or mint a profile for: the named one, where the profile has rows, else its own.
+func accountOf(c *contract.Contract, t *contract.Topology, p *contract.Profile, name string) (string, error) {
+	accounts := compile.Accounts(c, t, p)
+	if name == "" {
+		return accounts[0], nil
+	}
+	if !slices.Contains(accounts, name) {
+		return "", usage(fmt.Errorf("--account, got %q, want one in which %s has rows: %s", name, p.Name, strings.Join(accounts, ", ")), "")
+	}
+	return name, nil
+}
+
 // checkSpaceName holds a name against the contract's grammar, before any directory is touched.
 func checkSpaceName(c *contract.Contract, name string) error {
 	g := c.Grammars[compile.SpaceParam]

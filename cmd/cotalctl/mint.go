@@ -38,7 +38,10 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	account := firstOf(c.Account, topology.Account(profile.Name, profile.Home))
+	account, err := accountOf(ct, topology, profile, c.Account)
+	if err != nil {
+		return err
+	}
 	if account == contract.SystemAccount {
 		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name),
 			"its credential was minted with the directory: "+filepath.Join(shown(c.Dir), "creds", profile.Name+".creds"))

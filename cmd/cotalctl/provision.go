@@ -44,10 +44,16 @@ type planDocument struct {
 func (f planFlags) finish(a *app, plan *provision.Plan, apply func() error) error {
 	refusal := plan.Refused()
 	if f.Plan || len(refusal) > 0 {
-		if err := f.print(a.stdout, plan, false); err != nil || len(refusal) == 0 {
+		if err := f.print(a.stdout, plan, false); err != nil {
 			return err
 		}
-		return refused(&provision.RefusedError{Actions: refusal}, "see the plan's refused lines")
+		switch drift := plan.Drift(); {
+		case len(refusal) > 0:
+			return refused(&provision.RefusedError{Actions: refusal}, "see the plan's refused lines")
+		case drift > 0:
+			return refused(fmt.Errorf("%d of %d differ from the contract", drift, len(plan.Actions)), "run it without --plan to bring them back")
+		}
+		return nil
 	}
 	if err := apply(); err != nil {
 		return err

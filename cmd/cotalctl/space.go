@@ -111,7 +111,7 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 	if w.contract, w.topology, err = req.load(info); err != nil {
 		return nil, err
 	}
-	if w.unlock, err = d.Lock(a.ctx); err != nil {
+	if err := w.lock(); err != nil {
 		return nil, err
 	}
 	if err := w.start(); err != nil {
@@ -157,13 +157,26 @@ func (w *spaceWork) openDir() error {
 			return nil
 		}
 	} else {
-		w.dir, _, err = trust.Ensure(w.app.ctx, w.req.dir, trust.Options{Now: w.app.now(), Rand: w.app.rand, MintSystem: w.app.mintSystem(w.contract, w.topology, w.name)})
+		ctx, cancel := w.lockContext()
+		defer cancel()
+		w.dir, _, err = trust.Ensure(ctx, w.req.dir, trust.Options{Now: w.app.now(), Rand: w.app.rand, MintSystem: w.app.mintSystem(w.contract, w.topology, w.name)})
 	}
 	if err != nil {
 		return err
 	}
-	w.unlock, err = w.dir.Lock(w.app.ctx)
+	return w.lock()
+}
+
+// lock takes the directory for editing, or says who has it: another command must not wait for ever on one that hangs.
+func (w *spaceWork) lock() (err error) {
+	ctx, cancel := w.lockContext()
+	defer cancel()
+	w.unlock, err = w.dir.Lock(ctx)
 	return err
+}
+
+func (w *spaceWork) lockContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(w.app.ctx, w.req.server.Timeout)
 }
 
 // start finds the broker: the named server, the one that runs on the directory, else an embedded one.

@@ -65,6 +65,18 @@ func (p *Plan) Pending() int {
 	return n
 }
 
+// Drift counts the updates that would bring the broker back to what the contract declares. A record that changes with its
+// holder's parameters is no drift.
+func (p *Plan) Drift() int {
+	n := 0
+	for _, a := range p.Actions {
+		if a.Action == Update && a.Kind != KindRecord {
+			n++
+		}
+	}
+	return n
+}
+
 // RefusedError says that a plan holds refusals; nothing of it was applied.
 type RefusedError struct{ Actions []Action }
 
