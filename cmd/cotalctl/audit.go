@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/cotalctl/cotalctl/audit"
-	"github.com/cotalctl/cotalctl/internal/trust"
-)
+import "github.com/cotalctl/cotalctl/audit"
 
 type auditCmd struct {
 	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
@@ -19,14 +16,7 @@ func (auditCmd) Help() string {
 }
 
 func (c *auditCmd) Run(a *app) error {
-	info := trust.SpaceInfo{}
-	if c.Space != "" {
-		var err error
-		if info, err = recordedSpace(c.Dir, c.Space); err != nil {
-			return err
-		}
-	}
-	ct, topology, err := c.load(info)
+	ct, topology, err := c.loadFor(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,14 @@ type brokerCmd struct {
 	Config brokerConfigCmd `cmd:"" help:"Print a configuration that a stock nats-server runs unchanged."`
 }
 
-// listenFlag is where the broker listens.
-type listenFlag struct {
+// brokerFlags say which directory the broker runs on, and where it listens.
+type brokerFlags struct {
+	dirFlag
 	Listen string `default:"127.0.0.1:4222" help:"Address to listen on; port -1 is any free one." placeholder:"HOST:PORT"`
 	Name   string `help:"Server name. Default: the server's id." placeholder:"NAME"`
 }
 
-func (f listenFlag) options(line int) (trust.ServerOptions, error) {
+func (f brokerFlags) listen(line int) (trust.ServerOptions, error) {
 	host, port, err := net.SplitHostPort(f.Listen)
 	n, perr := strconv.Atoi(port)
 	if err != nil || perr != nil || n < -1 || n == 0 || n > 65535 {
@@ -32,18 +33,28 @@ func (f listenFlag) options(line int) (trust.ServerOptions, error) {
 	return trust.ServerOptions{Host: host, Port: n, ServerName: f.Name, MaxControlLine: line}, nil
 }
 
-// openBroker opens the directory and finds the control line that its contracts ask for.
-func openBroker(dir string) (*trust.Dir, int, error) {
-	d, err := trust.Open(dir)
+// open opens the directory and returns the configuration that its contracts and the flags ask for.
+func (f brokerFlags) open() (*trust.Dir, trust.ServerOptions, error) {
+	d, err := trust.Open(f.Dir)
 	if errors.Is(err, trust.ErrNotMade) {
-		return nil, 0, failed(err, "make it with cotalctl provision space NAME --dir "+shown(dir))
+		return nil, trust.ServerOptions{}, failed(err, "make it with cotalctl provision space NAME --dir "+shown(f.Dir))
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, trust.ServerOptions{}, err
 	}
+	line, err := controlLine(d)
+	if err != nil {
+		return nil, trust.ServerOptions{}, err
+	}
+	opts, err := f.listen(line)
+	return d, opts, err
+}
+
+// controlLine is the largest control line that the contracts of a directory's spaces ask for.
+func controlLine(d *trust.Dir) (int, error) {
 	names, err := d.Spaces()
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	line := trust.DefaultMaxControlLine
 	for _, name := range names {
@@ -52,28 +63,21 @@ func openBroker(dir string) (*trust.Dir, int, error) {
 			continue // an account without a record: provisioning was killed, and will go on
 		}
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		c, err := loadContract(firstOf(info.Contract, defaultContract))
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		line = max(line, c.Broker.MaxControlLine)
 	}
-	return d, line, nil
+	return line, nil
 }
 
-type brokerRunCmd struct {
-	dirFlag
-	listenFlag
-}
+type brokerRunCmd struct{ brokerFlags }
 
 func (c *brokerRunCmd) Run(a *app) error {
-	d, line, err := openBroker(c.Dir)
-	if err != nil {
-		return err
-	}
-	opts, err := c.options(line)
+	d, opts, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -87,17 +91,10 @@ func (c *brokerRunCmd) Run(a *app) error {
 	return s.Shutdown()
 }
 
-type brokerConfigCmd struct {
-	dirFlag
-	listenFlag
-}
+type brokerConfigCmd struct{ brokerFlags }
 
 func (c *brokerConfigCmd) Run(a *app) error {
-	d, line, err := openBroker(c.Dir)
-	if err != nil {
-		return err
-	}
-	opts, err := c.options(line)
+	d, opts, err := c.open()
 	if err != nil {
 		return err
 	}

@@ -29,11 +29,7 @@ func (compileCmd) Help() string {
 }
 
 func (c *compileCmd) Run(a *app) error {
-	info, err := recordedSpace(c.Dir, c.Space)
-	if err != nil {
-		return err
-	}
-	ct, topology, err := c.load(info)
+	ct, topology, err := c.loadFor(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,7 @@ func (doctorCmd) Help() string {
 }
 
 func (c *doctorCmd) Run(a *app) error {
-	info := trust.SpaceInfo{}
-	if c.Space != "" {
-		var err error
-		if info, err = recordedSpace(c.Dir, c.Space); err != nil {
-			return err
-		}
-	}
-	ct, topology, err := c.load(info)
+	ct, topology, err := c.loadFor(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}

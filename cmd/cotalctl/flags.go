@@ -57,6 +57,18 @@ func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *cont
 	return c, topology, nil
 }
 
+// loadFor is load for a space that may have been provisioned in dir; "" is no space.
+func (f contractFlags) loadFor(dir, space string) (*contract.Contract, *contract.Topology, error) {
+	info := trust.SpaceInfo{}
+	if space != "" {
+		var err error
+		if info, err = recordedSpace(dir, space); err != nil {
+			return nil, nil, err
+		}
+	}
+	return f.load(info)
+}
+
 func loadContract(name string) (*contract.Contract, error) {
 	embedded := matrix.EmbeddedNames()
 	if slices.Contains(embedded, name) {

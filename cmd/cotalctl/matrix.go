@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/trust"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -70,7 +69,7 @@ type matrixProfile struct {
 }
 
 func (c *matrixShowCmd) Run(a *app) error {
-	ct, topology, err := c.load(trust.SpaceInfo{})
+	ct, topology, err := c.loadFor("", "")
 	if err != nil {
 		return err
 	}
