@@ -65,7 +65,7 @@ func size(n source.Node) int64 {
 		v, _ := strconv.ParseInt(m[1], 10, 64) // seven digits
 		return v << map[string]uint{"KiB": 10, "MiB": 20, "GiB": 30}[m[2]]
 	}
-	n.Fail(n.Name(), "another value", `bytes such as 1024, or "64KiB", "8MiB", "1GiB"`, "")
+	n.Wrong(`bytes such as 1024, or "64KiB", "8MiB", "1GiB"`)
 	return 0
 }
 

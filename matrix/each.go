@@ -44,7 +44,7 @@ func (r *rowReader) eaches() {
 	}
 }
 
-func splitEach(text string) (over, as, problem string) {
+func splitEach(text string) (over, as, wrong string) {
 	i := strings.LastIndex(text, " as ")
 	if i < 0 {
 		return "", "", "each item has no name"
@@ -66,9 +66,9 @@ func (r *rowReader) each(n source.Node, over, as string) (contract.Each, bool) {
 		n.Fail("each item", fmt.Sprintf("%q", over), eachForm, "")
 		return e, false
 	}
-	report(n, "", r.envs, func(env *env) []string {
-		if _, problem := env.element(e.Path); problem != "" {
-			return []string{problem}
+	report(n, "", r.envs, func(env *env) []problem {
+		if _, p := env.element(e.Path); p.found() {
+			return []problem{p}
 		}
 		return nil
 	})
@@ -80,17 +80,17 @@ func (r *rowReader) each(n source.Node, over, as string) (contract.Each, bool) {
 }
 
 // element is the binding of an element of the list at path.
-func (e *env) element(path []string) (binding, string) {
-	b, problem := e.resolve(path)
-	switch name := strings.Join(path, "."); {
-	case problem != "":
-		return binding{}, problem
-	case b.typ == nil && b.text == nil && b.resources == nil && b.key == nil, b.typ != nil && b.typ.Kind == "":
-		return binding{}, ""
+func (e *env) element(path []string) (binding, problem) {
+	b, p := e.resolve(path)
+	switch {
+	case p.found():
+		return binding{}, p
+	case b.broken():
+		return b, none
 	case b.typ == nil || b.typ.Kind != contract.TypeList:
-		return binding{}, fmt.Sprintf("each: %s is not a list", name)
+		return binding{}, problem{what: fmt.Sprintf("each: %s is not a list", strings.Join(path, "."))}
 	}
-	return binding{typ: b.typ.Elem}, ""
+	return binding{typ: b.typ.Elem}, none
 }
 
 var literal = regexp.MustCompile(`^\s*(?:'([^']*)'|"([^"]*)"|([^\s,'"\[\]{}]+))\s*(,|$)`)
@@ -103,7 +103,8 @@ func (r *rowReader) literals(n source.Node, over string, e *contract.Each) bool 
 		n.Fail("each item", fmt.Sprintf("%q", over), eachForm, "")
 		return false
 	}
-	b := binding{}
+	var resources []string
+	var texts []contract.Template
 	for rest != "" {
 		m := literal.FindStringSubmatch(rest)
 		if m == nil {
@@ -117,7 +118,7 @@ func (r *rowReader) literals(n source.Node, over string, e *contract.Each) bool 
 		}
 		if _, resource := r.l.c.Resources[m[3]]; resource {
 			e.Literals = append(e.Literals, contract.Literal{Resource: m[3]})
-			b.resources = append(b.resources, m[3])
+			resources = append(resources, m[3])
 			continue
 		}
 		t, ok := r.literalText(n, m[1]+m[2]+m[3])
@@ -125,9 +126,13 @@ func (r *rowReader) literals(n source.Node, over string, e *contract.Each) bool 
 			return false
 		}
 		e.Literals = append(e.Literals, contract.Literal{Text: t})
-		b.text = append(b.text, t)
+		texts = append(texts, t)
 	}
 	for i, env := range r.envs {
+		b := binding{resources: resources}
+		for _, t := range texts {
+			b.text = append(b.text, env.samples(t)...)
+		}
 		r.envs[i] = env.with(e.As, b)
 	}
 	return true

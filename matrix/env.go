@@ -20,25 +20,30 @@ type env struct {
 	// conditional: some condition must hold before a template is evaluated, so that it may take an optional value. Which
 	// values a condition promises is for the author to say: a value that is absent nevertheless is refused by compile.
 	conditional bool
-	// unbound: placeholders of a kind's key may stay unbound, as the row says what they become.
+	// unbound: optional values and placeholders of a kind's key may stay unbound, as the row says what they become.
 	unbound bool
 }
 
 // binding is what a name stands for; nothing set: its declaration is broken and was reported.
 type binding struct {
-	typ       *contract.Type      // a declared shape
-	text      []contract.Template // text: what it can be
-	resources []string            // ids
-	key       []*contract.Kind    // the key of a member of these kinds
-	stream    bool                // a sequence number per stream id ("frontier")
-	optional  string              // path of an optional value that it takes, or ""
+	typ       *contract.Type   // a declared shape
+	text      []string         // text: samples of what it can be
+	resources []string         // ids
+	key       []*contract.Kind // the key of a member of these kinds
+	stream    bool             // a sequence number per stream id ("frontier")
+	optional  string           // path of an optional value that it takes, or ""
+}
+
+// broken reports a binding that stands for a declaration with errors.
+func (b binding) broken() bool {
+	return b.typ != nil && b.typ.Kind == "" || b.typ == nil && b.text == nil && b.resources == nil && b.key == nil && !b.stream
 }
 
 // spaceEnv is the scope of what belongs to a space: its name, the symbols, the resources.
 func (l *loader) spaceEnv() *env {
 	e := &env{l: l, names: map[string]binding{}}
-	for name, t := range l.c.Symbols {
-		e.names[name] = binding{text: []contract.Template{t}}
+	for name, samples := range l.symbolText {
+		e.names[name] = binding{text: samples}
 	}
 	e.names[spaceName] = binding{typ: &contract.Type{Kind: contract.TypeScalar, Grammar: l.c.Grammars[spaceName]}}
 	return e
@@ -50,7 +55,7 @@ func (l *loader) settingsEnv() *env {
 	for _, c := range l.c.Settings {
 		for _, names := range c.Values {
 			for name := range names {
-				e.names[name] = binding{text: []contract.Template{contract.Lit("x")}}
+				e.names[name] = binding{text: []string{"x"}}
 			}
 		}
 	}
@@ -68,8 +73,14 @@ func (l *loader) profileEnv(d profiles.Decl) *env {
 		e.names[p.Name] = paramBinding(p, p.Name)
 	}
 	for i, derive := range d.Profile.Derive {
-		l.checkText(d.Derives[i], derive.Text, e.given(true))
-		e.names[derive.Name] = binding{text: []contract.Template{derive.Text}, optional: e.optional(derive.Text)}
+		n := d.Derives[i]
+		l.checkText(n, derive.Text, e.given(true))
+		b := binding{text: e.samples(derive.Text), optional: e.optional(derive.Text)}
+		if len(b.text[0]) > maxSubjectBytes {
+			tooLong(n)
+			b = binding{}
+		}
+		e.names[derive.Name] = b
 	}
 	return e
 }
@@ -101,7 +112,7 @@ func (e *env) given(conditional bool) *env {
 // optional names the first optional value that a template takes, or "".
 func (e *env) optional(t contract.Template) string {
 	for _, path := range t.Paths() {
-		if b, problem := e.resolve(path); problem == "" && b.optional != "" {
+		if b, problem := e.resolve(path); !problem.found() && b.optional != "" {
 			return b.optional
 		}
 	}
@@ -118,48 +129,41 @@ func (e *env) lookup(name string) (binding, bool) {
 	return binding{}, false
 }
 
-// resolve finds what a path names. The problem is a text that fits every holder of the same template.
-func (e *env) resolve(path []string) (b binding, problem string) {
+// resolve finds what a path names.
+func (e *env) resolve(path []string) (b binding, p problem) {
 	b, ok := e.lookup(path[0])
 	if !ok {
-		return b, fmt.Sprintf("placeholder {%s} is not declared", path[0])
+		known := slices.Concat(contract.SortedKeys(e.names), contract.SortedKeys(e.l.c.Resources))
+		return b, problem{what: fmt.Sprintf("placeholder {%s} is not declared", path[0]), hint: source.Suggest(path[0], known)}
 	}
 	for i, field := range path[1:] {
-		if b, problem = e.field(b, field, path[:i+2]); problem != "" {
-			return b, problem
+		if b, p = e.field(b, field, path[:i+2]); p.found() {
+			return b, p
 		}
 	}
-	return b, ""
+	return b, none
 }
 
-func (e *env) field(b binding, field string, path []string) (binding, string) {
-	none := fmt.Sprintf("{%s} has no field %q", strings.Join(path[:len(path)-1], "."), field)
+func (e *env) field(b binding, field string, path []string) (binding, problem) {
+	missing := problem{what: fmt.Sprintf("{%s} has no field %q", strings.Join(path[:len(path)-1], "."), field)}
 	switch {
 	case b.stream:
 		if r, ok := e.l.c.Resources[field]; !ok || r.Bucket {
-			return b, fmt.Sprintf("{%s} names no stream", strings.Join(path, "."))
+			return b, problem{what: fmt.Sprintf("{%s} names no stream", strings.Join(path, "."))}
 		}
-		return binding{text: []contract.Template{contract.Lit("1")}}, ""
-	case b.resources != nil && b.text != nil:
+		return binding{text: []string{"1"}}, none
+	case b.resources != nil && b.text == nil:
+		return e.resourceField(b, field, missing)
+	case b.broken():
 		return b, none
-	case b.resources != nil:
-		return e.resourceField(b, field, none)
-	case b.typ == nil && b.text == nil:
-		return b, ""
 	case b.typ == nil:
-		return b, none
+		return b, missing
+	case b.typ.Kind == contract.TypeMember && field == "key":
+		return binding{key: profiles.Kinds(e.l.c.Kinds, filterOf(b.typ.Within)), optional: b.optional}, none
+	case b.typ.Kind == contract.TypeRecord:
+		return recordField(b, field, path, missing)
 	}
-	switch b.typ.Kind {
-	case "":
-		return binding{}, ""
-	case contract.TypeMember:
-		if field == "key" {
-			return binding{key: profiles.Kinds(e.l.c.Kinds, filterOf(b.typ.Within))}, ""
-		}
-	case contract.TypeRecord:
-		return recordField(b, field, path, none)
-	}
-	return b, none
+	return b, missing
 }
 
 func filterOf(f *contract.Filter) map[string]bool {
@@ -169,43 +173,45 @@ func filterOf(f *contract.Filter) map[string]bool {
 	return f.Where
 }
 
-func (e *env) resourceField(b binding, field, none string) (binding, string) {
+func (e *env) resourceField(b binding, field string, missing problem) (binding, problem) {
 	switch field {
 	case "name":
-		return binding{text: []contract.Template{contract.Lit("x")}}, ""
+		return binding{text: []string{"x"}}, none
 	case "bucket":
 		for _, id := range b.resources {
 			if r := e.l.c.Resources[id]; r != nil && !r.Bucket {
-				return b, fmt.Sprintf("%s is a stream and has no bucket", id)
+				return b, problem{what: fmt.Sprintf("%s is a stream and has no bucket", id)}
 			}
 		}
-		return binding{text: []contract.Template{contract.Lit("x")}}, ""
+		return binding{text: []string{"x"}}, none
 	}
-	return b, none
+	missing.want = "name or bucket"
+	return b, missing
 }
 
 // recordField finds a field of a record; a field of one case of a one-of record is there only in that case.
-func recordField(b binding, field string, path []string, none string) (binding, string) {
+func recordField(b binding, field string, path []string, missing problem) (binding, problem) {
 	full := strings.Join(path, ".")
-	named := func(p *contract.Param) bool { return p.Name == field }
-	r := b.typ.Record
-	if i := slices.IndexFunc(r.Fields, named); i >= 0 {
-		inner := paramBinding(r.Fields[i], full)
-		inner.optional = cmp.Or(b.optional, inner.optional)
-		return inner, ""
+	known := []string{}
+	for _, p := range b.typ.Record.Fields {
+		if p.Name == field {
+			inner := paramBinding(p, full)
+			inner.optional = cmp.Or(b.optional, inner.optional)
+			return inner, none
+		}
+		known = append(known, p.Name)
 	}
-	for _, name := range contract.SortedKeys(r.Cases) {
-		if i := slices.IndexFunc(r.Cases[name], named); i >= 0 {
-			return binding{typ: r.Cases[name][i].Type, optional: cmp.Or(b.optional, full)}, ""
+	for _, name := range contract.SortedKeys(b.typ.Record.Cases) {
+		for _, p := range b.typ.Record.Cases[name] {
+			if p.Name == field {
+				return binding{typ: p.Type, optional: cmp.Or(b.optional, full)}, none
+			}
+			known = append(known, p.Name)
 		}
 	}
-	if r.Fields == nil && r.Cases == nil {
-		return binding{}, "" // broken, and reported
+	if b.typ.Record.Fields == nil && b.typ.Record.Cases == nil {
+		return binding{}, none // broken, and reported
 	}
-	return b, none
-}
-
-// suggest names the placeholder nearest to a misspelt one.
-func (e *env) suggest(name string) string {
-	return source.Suggest(name, slices.Concat(contract.SortedKeys(e.names), contract.SortedKeys(e.l.c.Resources)))
+	missing.hint = source.Suggest(field, known)
+	return b, missing
 }

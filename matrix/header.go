@@ -68,8 +68,9 @@ func (l *loader) symbols(n source.Node) {
 		if !id(f, l.c.Symbols, "symbol") || !ok {
 			continue
 		}
-		l.checkSubject(f.Value, t, l.spaceEnv())
-		l.c.Symbols[f.Name] = t
+		e := l.spaceEnv()
+		l.checkSubject(f.Value, t, e)
+		l.c.Symbols[f.Name], l.symbolText[f.Name] = t, e.samples(t)
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 var (
 	ruleCode = regexp.MustCompile(`^[A-Z][0-9]{3}$`)
 	verbName = []string{"stream.create", "stream.info", "stream.update", "stream.purge", "stream.delete", "stream.msg-get", "stream.msg-delete",
-		"stream.direct-get", "stream.list", "stream.names", "stream.snapshot", "stream.restore", "consumer.create", "consumer.info",
-		"consumer.next", "consumer.ack", "consumer.delete", "consumer.list", "consumer.names", "consumer.pause", "consumer.reset", "consumer.unpin"}
+		"stream.direct-get", "consumer.create", "consumer.info", "consumer.next", "consumer.ack", "consumer.delete"}
 )
 
 // ruleKind is what one kind of invariant needs and admits beside code, kind, severity and cite.

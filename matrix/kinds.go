@@ -63,4 +63,3 @@ func (l *loader) names() map[string]bool {
 	}
 	return out
 }
-

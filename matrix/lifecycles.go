@@ -52,10 +52,10 @@ func (l *loader) lifecycleDurable(n source.Node, e *env, known bool) contract.Li
 	}
 	scope := []*env{e.given(promises(d.When))}
 	prefix := fmt.Sprintf("consumer %q: ", c.ID)
-	if report(at, prefix, scope, func(e *env) []string { return e.text(c.Name) }) {
+	if report(at, prefix, scope, func(e *env) []problem { return e.text(c.Name) }) {
 		l.checkName(at, c.Name, scope...)
 	}
-	if c.Filter != nil && report(at, prefix+"filter: ", scope, func(e *env) []string { return e.text(*c.Filter) }) {
+	if c.Filter != nil && report(at, prefix+"filter: ", scope, func(e *env) []problem { return e.text(*c.Filter) }) {
 		l.checkSubject(at, *c.Filter, scope...)
 	}
 	return d

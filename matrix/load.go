@@ -14,6 +14,8 @@ type loader struct {
 	types *profiles.Scope
 	decls []profiles.Decl
 	envs  map[string]*env // of a profile, by name
+	// symbolText are samples of what each symbol becomes.
+	symbolText map[string][]string
 	// deferred are checks of early declarations against later ones.
 	deferred []func()
 }
@@ -21,7 +23,7 @@ type loader struct {
 func (l *loader) later(check func()) { l.deferred = append(l.deferred, check) }
 
 func (b *bundle) load() (*contract.Contract, error) {
-	l := &loader{envs: map[string]*env{}, c: &contract.Contract{
+	l := &loader{envs: map[string]*env{}, symbolText: map[string][]string{}, c: &contract.Contract{
 		Space:   spaceName,
 		Symbols: map[string]contract.Template{}, Grammars: map[string]*contract.Grammar{}, Records: map[string]*contract.Record{},
 		Variants: map[string]*contract.Variant{}, Kinds: map[string]*contract.Kind{}, Residuals: map[string]*contract.Residual{},

@@ -112,7 +112,7 @@ func (r *rowReader) needFilter(n source.Node, filter *contract.Template) {
 // durable checks that the templates of a declared consumer can be evaluated in every scope of the row.
 func (r *rowReader) durable(n source.Node, c *contract.Consumer) {
 	prefix := fmt.Sprintf("consumer %q: ", c.ID)
-	ok := report(n, prefix, r.envs, func(e *env) []string { return e.text(c.Name) })
+	ok := report(n, prefix, r.envs, func(e *env) []problem { return e.text(c.Name) })
 	if ok {
 		r.l.checkName(n, c.Name, r.envs...)
 	}
@@ -120,7 +120,7 @@ func (r *rowReader) durable(n source.Node, c *contract.Consumer) {
 	if c.Filter == nil || r.row.Op.Filter != nil || !slices.ContainsFunc(r.row.Op.Verbs, reads) {
 		return
 	}
-	if report(n, prefix+"filter: ", r.envs, func(e *env) []string { return e.text(*c.Filter) }) {
+	if report(n, prefix+"filter: ", r.envs, func(e *env) []problem { return e.text(*c.Filter) }) {
 		r.l.checkSubject(n, *c.Filter, r.envs...)
 	}
 }
@@ -144,6 +144,7 @@ func (r *rowReader) target(m source.Map) string {
 	id := declared(n, r.l.c.Resources, "resource")
 	if res := r.l.c.Resources[id]; res != nil && res.Bucket != isBucket {
 		n.Fail(fmt.Sprintf("resource %q is a %s", id, other), "", other+": "+id, "")
+		return ""
 	}
 	return id
 }

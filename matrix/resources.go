@@ -151,7 +151,9 @@ func (l *loader) consumer(f source.Field) {
 		Ephemeral: m.Get("ephemeral").Bool(), Standing: m.Get("standing").Bool(), Unique: m.Need("unique").Text(),
 		Cite: profiles.Cite(m.Get("cite")), Start: contract.StartAll}
 	l.c.Consumers[f.Name] = c
-	c.Name, _ = profiles.Template(m.Need("name"))
+	if t, ok := profiles.Template(m.Need("name")); ok && !notOneToken(m.Get("name"), t, samplesOf(t)) {
+		c.Name = t
+	}
 	if t, ok := profiles.Template(m.Get("filter")); ok {
 		c.Filter = &t
 	}

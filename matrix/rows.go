@@ -51,7 +51,7 @@ func (l *loader) row(n source.Node, seen map[string]contract.Pos) {
 
 func (r *rowReader) identity(seen map[string]contract.Pos) {
 	id := r.m.Need("id")
-	r.row.ID = matching(id, rowID, "upper-case words joined by '-', such as CHAT-POST")
+	r.row.ID = matching(id, rowID, "upper-case words joined by '-', such as ORDER-POST")
 	if first, twice := seen[r.row.ID]; twice {
 		id.Fail(fmt.Sprintf("row id is used twice, also at %s", first), "", "another id", "")
 	} else if r.row.ID != "" {

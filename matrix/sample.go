@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	maxSubjectTokens = 16 // of an application subject (design §3)
+	maxSubjectTokens = 16   // of an application subject
+	maxSubjectBytes  = 1024 // of any subject
 	maxSamples       = 2048
 )
 
@@ -22,11 +23,11 @@ func (e *env) samples(t contract.Template) []string {
 	for _, p := range t.Parts {
 		alts := []string{p.Lit}
 		if p.Path != nil {
-			b, _ := e.resolve(p.Path)
+			b, _ := e.resolve(p.Path) // checked before
 			if p.Splice {
 				alts = e.spliceSamples(b)
 			} else {
-				alts = e.bindingSamples(b)
+				alts = bindingSamples(b)
 			}
 		}
 		out = combine(out, alts)
@@ -48,7 +49,8 @@ func combine(prefixes, alts []string) []string {
 			case a == emptySplice:
 				out = append(out, p+emptySplice)
 			default:
-				out = append(out, strings.TrimPrefix(strings.Replace(p+a, emptySplice+".", "", 1), emptySplice))
+				text := strings.TrimPrefix(strings.Replace(p+a, emptySplice+".", "", 1), emptySplice)
+				out = append(out, text[:min(len(text), 2*maxSubjectBytes)]) // longer ones are refused at that length too
 			}
 		}
 	}
@@ -77,11 +79,8 @@ func (e *env) spliceSamples(b binding) []string {
 	return unique(out)
 }
 
-func (e *env) bindingSamples(b binding) []string {
-	var out []string
-	for _, t := range b.text {
-		out = append(out, e.samples(t)...)
-	}
+func bindingSamples(b binding) []string {
+	out := slices.Clone(b.text)
 	for _, k := range b.key {
 		out = append(out, samplesOf(k.Key)...)
 	}
@@ -125,10 +124,18 @@ func samplesOf(t contract.Template) []string {
 	return []string{b.String()}
 }
 
+func tooLong(n source.Node) {
+	n.Fail(fmt.Sprintf("%s is too long", n.Name()), fmt.Sprintf("more than %d bytes", maxSubjectBytes), fmt.Sprintf("at most %d", maxSubjectBytes), "")
+}
+
 // malformed reports the first sample that is not a subject: an empty token, a wildcard inside a token, ">" before the end, too
 // many tokens. It returns true once it has reported.
 func malformed(n source.Node, samples ...string) bool {
 	for _, s := range samples {
+		if len(s) > maxSubjectBytes {
+			tooLong(n)
+			return true
+		}
 		if _, err := subject.ParseStrict(strings.TrimSuffix(s, emptySplice)); err != nil {
 			n.Fail(fmt.Sprintf("%s is not a subject: %v", n.Name(), err), "", "", "")
 			return true

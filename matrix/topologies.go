@@ -86,4 +86,3 @@ func (l *loader) declaredAccount(n source.Node, in []*contract.Topology) string 
 	}
 	return name
 }
-

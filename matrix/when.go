@@ -32,9 +32,9 @@ func conditions(n source.Node, envs []*env) []contract.Cond {
 			f.Key.Fail("condition", fmt.Sprintf("%q", f.Name), "a path such as c.endpoint", "")
 			continue
 		}
-		report(f.Key, "", envs, func(e *env) []string {
-			if _, problem := e.resolve(path); problem != "" {
-				return []string{problem}
+		report(f.Key, "", envs, func(e *env) []problem {
+			if _, p := e.resolve(path); p.found() {
+				return []problem{p}
 			}
 			return nil
 		})
@@ -99,13 +99,13 @@ func test(n source.Node, c contract.Cond, envs []*env) (contract.Cond, bool) {
 // elementEnvs are scopes of nothing but the fields of a list's elements.
 func elementEnvs(n source.Node, path []string, envs []*env) ([]*env, bool) {
 	var out []*env
-	ok := report(n, "", envs, func(e *env) []string {
-		b, problem := e.resolve(path)
-		if problem != "" || b.typ == nil || b.typ.Kind == "" {
+	ok := report(n, "", envs, func(e *env) []problem {
+		b, p := e.resolve(path)
+		if p.found() || b.broken() {
 			return nil // reported at the path
 		}
-		if b.typ.Kind != contract.TypeList || b.typ.Elem.Kind != contract.TypeRecord {
-			return []string{fmt.Sprintf("condition any: %s is not a list of records", strings.Join(path, "."))}
+		if b.typ == nil || b.typ.Kind != contract.TypeList || b.typ.Elem.Kind != contract.TypeRecord {
+			return []problem{{what: fmt.Sprintf("condition any: %s is not a list of records", strings.Join(path, "."))}}
 		}
 		inner := &env{l: e.l, holder: e.holder, names: map[string]binding{}}
 		for _, f := range b.typ.Elem.Record.Fields {
@@ -119,21 +119,25 @@ func elementEnvs(n source.Node, path []string, envs []*env) ([]*env, bool) {
 
 // compared checks the values of a condition against the type of its path.
 func compared(n source.Node, c contract.Cond, boolean bool, envs []*env) bool {
-	return report(n, "", envs, func(e *env) []string {
-		b, problem := e.resolve(c.Path)
-		if problem != "" || b.typ == nil || b.typ.Kind == "" {
-			return nil
+	return report(n, "", envs, func(e *env) []problem {
+		b, p := e.resolve(c.Path)
+		if p.found() || b.broken() || b.typ == nil && c.Kind != contract.CondHas {
+			return nil // reported at the path, or text, which equals what it equals
 		}
 		t, name := b.typ, strings.Join(c.Path, ".")
 		switch {
-		case c.Kind == contract.CondHas && t.Kind != contract.TypeList:
-			return []string{fmt.Sprintf("condition has: %s is not a list", name)}
+		case c.Kind == contract.CondHas && (t == nil || t.Kind != contract.TypeList):
+			return []problem{{what: fmt.Sprintf("condition has: %s is not a list", name)}}
 		case c.Kind == contract.CondHas:
 			t = t.Elem
 		}
 		for _, v := range c.Values {
 			if want := mismatch(e.l, t, v, boolean); want != "" {
-				return []string{fmt.Sprintf("condition on %s: %q is not %s", name, v, want)}
+				got := fmt.Sprintf("%q", v)
+				if boolean {
+					got = v
+				}
+				return []problem{{what: "condition on " + name, got: got, want: want}}
 			}
 		}
 		return nil
@@ -142,34 +146,33 @@ func compared(n source.Node, c contract.Cond, boolean bool, envs []*env) bool {
 
 // mismatch says what a value of the type would be; "" where v is one.
 func mismatch(l *loader, t *contract.Type, v string, boolean bool) string {
-	if boolean && t.Kind != contract.TypeBool {
-		return "a value of it, as it is no boolean"
-	}
+	fits, want := true, "text"
 	switch t.Kind {
 	case contract.TypeBool:
 		if !boolean {
 			return "true or false"
 		}
+		return ""
 	case contract.TypeEnum:
-		if !slices.Contains(t.Enum, v) {
-			return "one of " + strings.Join(t.Enum, ", ")
-		}
+		fits, want = slices.Contains(t.Enum, v), "one of "+strings.Join(t.Enum, ", ")
 	case contract.TypeScalar:
-		if g := t.Grammar; g != nil && g.Token != nil && !g.Dotted && !g.Token.MatchString(v) {
-			return "of its grammar " + g.Source
+		if g := t.Grammar; g != nil && g.Token != nil && !g.Dotted {
+			fits, want = g.Token.MatchString(v), g.Source
 		}
 	case contract.TypeMember:
-		if _, ok := l.c.Kinds[v]; !ok {
-			return "a declared kind"
-		}
+		_, fits = l.c.Kinds[v]
+		want = "a declared kind"
 	case contract.TypeList:
-		return "comparable: it is a list, use has or any"
+		fits, want = false, "has or any, as it is a list"
 	case contract.TypeRecord:
-		if _, ok := t.Record.Cases[v]; !ok && t.Record.Cases != nil {
-			return "one of " + strings.Join(contract.SortedKeys(t.Record.Cases), ", ")
-		} else if t.Record.Fields != nil {
-			return "comparable: it is a record, name one of its fields"
+		_, fits = t.Record.Cases[v]
+		want = "one of " + strings.Join(contract.SortedKeys(t.Record.Cases), ", ")
+		if t.Record.Cases == nil {
+			want = "a test of one of its fields, as it is a record"
 		}
 	}
-	return ""
+	if fits && !boolean {
+		return ""
+	}
+	return want
 }

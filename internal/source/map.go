@@ -102,7 +102,7 @@ func (n Node) entries() []Field {
 		return nil
 	}
 	if n.y.Kind != yaml.MappingNode {
-		n.wrong("a map")
+		n.Wrong("a map")
 		return nil
 	}
 	out := make([]Field, 0, len(n.y.Content)/2)
@@ -115,7 +115,7 @@ func (n Node) entries() []Field {
 		seen[k.Value] = true
 		key := Node{y: k, file: n.file, row: n.row, name: "key", r: n.r}
 		if k.ShortTag() != "!!str" && k.ShortTag() != "!!int" {
-			key.wrong("a string: quote it")
+			key.Wrong("a string: quote it")
 			continue
 		}
 		out = append(out, Field{Key: key, Name: k.Value, Value: Node{y: v, file: n.file, row: n.row, name: k.Value, r: n.r}})

@@ -71,8 +71,8 @@ func (n Node) scalarOf(tag string) bool {
 	return n.y != nil && n.y.Kind == yaml.ScalarNode && n.y.ShortTag() == tag
 }
 
-// wrong reports a value of the wrong type; an alias is already reported.
-func (n Node) wrong(want string) {
+// Wrong reports a value of the wrong type; want says which is right. An alias is already reported.
+func (n Node) Wrong(want string) {
 	if n.y == nil || n.y.Kind == yaml.AliasNode {
 		return
 	}
@@ -96,7 +96,7 @@ func (n Node) Text() string {
 		if n.y.Kind == yaml.ScalarNode {
 			want += ": quote it"
 		}
-		n.wrong(want)
+		n.Wrong(want)
 		return ""
 	case n.y.Value == "":
 		n.Fail(n.label(), `""`, "a string that is not empty", "")
@@ -107,7 +107,7 @@ func (n Node) Text() string {
 // Bool reads true or false.
 func (n Node) Bool() bool {
 	if n.y != nil && !n.IsBool() {
-		n.wrong("true or false")
+		n.Wrong("true or false")
 		return false
 	}
 	return n.y != nil && strings.EqualFold(n.y.Value, "true")
@@ -121,7 +121,7 @@ func (n Node) Int(low, high int64) int64 {
 		return 0
 	}
 	if !n.IsInt() {
-		n.wrong("a decimal integer")
+		n.Wrong("a decimal integer")
 		return 0
 	}
 	v, err := strconv.ParseInt(n.y.Value, 10, 64)
@@ -138,7 +138,7 @@ func (n Node) Duration() time.Duration {
 		return 0
 	}
 	if !n.IsText() {
-		n.wrong(`a duration such as "60s", "24h" or "30d"`)
+		n.Wrong(`a duration such as "60s", "24h" or "30d"`)
 		return 0
 	}
 	d, ok := parseDuration(n.y.Value)
@@ -181,7 +181,7 @@ func (n Node) Elements() []Node {
 		return nil
 	}
 	if n.y.Kind != yaml.SequenceNode {
-		n.wrong("a list")
+		n.Wrong("a list")
 		return nil
 	}
 	out := make([]Node, len(n.y.Content))

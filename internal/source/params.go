@@ -19,7 +19,7 @@ func DecodeParams(file string, data []byte) (map[string]any, map[string]contract
 	root := parse(r, file, data, json)
 	if root.Given() && !root.IsMap() {
 		root.name = "file"
-		root.wrong("a map of parameters")
+		root.Wrong("a map of parameters")
 	}
 	d := paramDecoder{at: map[string]contract.Pos{}}
 	var values map[string]any
