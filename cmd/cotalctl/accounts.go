@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nats-io/jwt/v2"
@@ -43,47 +44,70 @@ func (w *spaceWork) accountActions(acc *accountState) []provision.Action {
 // inspectAccounts compares each account with the directory and, where a broker runs, with what it holds.
 func (w *spaceWork) inspectAccounts() error {
 	w.accounts = nil
-	var system *nats.Conn
-	defer func() {
-		if system != nil {
-			system.Close()
-		}
-	}()
 	for _, name := range w.topology.Accounts {
 		acc := accountState{name: name, spec: w.accountSpec(name), change: trust.Create, fresh: true}
 		if w.dir != nil {
-			var err error
-			if acc.change, acc.diff, err = w.dir.PlanAccount(acc.spec); errors.Join(err, w.shareErr) != nil {
-				return errors.Join(err, w.shareErr)
-			}
-		}
-		if acc.change != trust.Create {
-			if system == nil {
-				var err error
-				if system, err = w.claimsConn(); err != nil {
-					return err
-				}
-			}
-			held, err := w.dir.Account(w.name, acc.spec.Account)
-			if err != nil {
+			if err := w.inspect(&acc); err != nil {
 				return err
 			}
-			now, err := provision.LookupAccount(w.app.ctx, system, held.Public)
-			if err != nil {
-				return err
-			}
-			acc.fresh, acc.stale = now == "", now != held.JWT
 		}
 		w.accounts = append(w.accounts, acc)
 	}
 	return nil
 }
 
-func (w *spaceWork) claimsConn() (*nats.Conn, error) {
-	if w.req.creds != "" {
-		return w.dialer.systemFile(w.req.creds)
+func (w *spaceWork) inspect(acc *accountState) (err error) {
+	acc.change, acc.diff, err = w.dir.PlanAccount(acc.spec)
+	if err := errors.Join(err, w.shareErr); err != nil || acc.change == trust.Create {
+		return err
 	}
-	return w.dialer.system(w.contract.Roles[contract.RolePushClaims])
+	held, err := w.dir.Account(w.name, acc.spec.Account)
+	if err != nil {
+		return err
+	}
+	claims, err := w.claimsStore()
+	if err != nil {
+		return err
+	}
+	now, err := claims.LookupAccount(w.app.ctx, held.Public)
+	acc.fresh, acc.stale = now == "", now != held.JWT
+	return err
+}
+
+// claimsStore is where the broker keeps account JWTs: asked directly where it runs in this process, else over the system
+// account.
+type claimsStore interface {
+	LookupAccount(ctx context.Context, account string) (string, error)
+	PushAccount(ctx context.Context, accountJWT string) error
+}
+
+// systemClaims is the claims store of a broker elsewhere.
+type systemClaims struct{ nc *nats.Conn }
+
+func (s systemClaims) LookupAccount(ctx context.Context, account string) (string, error) {
+	return provision.LookupAccount(ctx, s.nc, account)
+}
+
+func (s systemClaims) PushAccount(ctx context.Context, accountJWT string) error {
+	return provision.PushAccount(ctx, s.nc, accountJWT)
+}
+
+func (w *spaceWork) claimsStore() (claimsStore, error) {
+	if w.broker != nil {
+		return w.broker, nil
+	}
+	if w.system == nil {
+		var err error
+		if w.req.creds != "" {
+			w.system, err = w.dialer.systemFile(w.req.creds)
+		} else {
+			w.system, err = w.dialer.system(w.contract.Roles[contract.RolePushClaims])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return systemClaims{w.system}, nil
 }
 
 // accountSpec is an account as the contract's cross-account rows want it.
@@ -93,17 +117,16 @@ func (w *spaceWork) accountSpec(name string) trust.AccountSpec {
 }
 
 func (w *spaceWork) push() error {
-	nc, err := w.claimsConn()
+	claims, err := w.claimsStore()
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
 	for _, acc := range w.accounts {
 		held, err := w.dir.Account(w.name, acc.spec.Account)
 		if err != nil {
 			return err
 		}
-		if err := provision.PushAccount(w.app.ctx, nc, held.JWT); err != nil {
+		if err := claims.PushAccount(w.app.ctx, held.JWT); err != nil {
 			return err
 		}
 	}

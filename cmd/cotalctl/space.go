@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/embedded"
@@ -38,6 +40,7 @@ type spaceWork struct {
 	dir      *trust.Dir // nil: only a plan was asked for and there is no directory yet
 	broker   *embedded.Server
 	dialer   *dialer
+	system   *nats.Conn // to the system account of a broker elsewhere, once needed
 	session  *provision.Session
 	unlock   func()
 	accounts []accountState
@@ -47,6 +50,9 @@ type spaceWork struct {
 func (w *spaceWork) close() {
 	if w.session != nil {
 		w.session.Close()
+	}
+	if w.system != nil {
+		w.system.Close()
 	}
 	if w.broker != nil {
 		if err := w.broker.Shutdown(); err != nil {
