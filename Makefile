@@ -2,7 +2,6 @@
 GO       ?= go
 BIN      ?= bin/cotalctl
 FUZZTIME ?= 10s
-BENCH    ?= .
 
 .DEFAULT_GOAL := build
 .PHONY: build test test-long lint fuzz bench demo interop drift check clean
@@ -27,8 +26,9 @@ lint:
 fuzz:
 	GO="$(GO)" .ci/fuzz $(FUZZTIME)
 
+# Mints, compiles and provisions beside what they are made of, in one run; BENCH takes flags, such as BENCH='-d 1m'.
 bench:
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	$(GO) run ./internal/bench -o docs/performance.md $(BENCH)
 
 demo: build
 	./$(BIN) demo

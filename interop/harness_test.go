@@ -3,6 +3,7 @@ package interop
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,14 +30,27 @@ const (
 
 const patience = 60 * time.Second // for one process; the tests wait on events, this only ends a hung one
 
-// build compiles a stock program of this module's go.mod.
-func build(t *testing.T, pkg string) string {
+// programs are the executables that the tests drive, each built once.
+type programs struct {
+	nats, server string // stock
+	product      string
+}
+
+// build compiles the stock programs of this module's go.mod, and the product from the parent module.
+func build(t *testing.T) programs {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "program")
-	if text, err := exec.Command("go", "build", "-o", out, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, text)
+	bin := t.TempDir()
+	compile := func(dir string, packages ...string) {
+		// No symbols, no version stamp: neither is looked at, and both take time.
+		cmd := exec.Command("go", append([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin + string(filepath.Separator)}, packages...)...)
+		cmd.Dir = dir
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go build %v: %v\n%s", packages, err, text)
+		}
 	}
-	return out
+	compile(".", natsPackage, serverPackage)
+	compile("..", "./cmd/cotalctl")
+	return programs{nats: filepath.Join(bin, "nats"), server: filepath.Join(bin, "nats-server"), product: filepath.Join(bin, "cotalctl")}
 }
 
 // space is an operator with one account, and the seed of the signing key that the account lists.
@@ -94,6 +109,13 @@ var (
 // serve runs a nats-server process until the test ends and returns its URL, which its log tells.
 func serve(t *testing.T, program, config string) string {
 	t.Helper()
+	url, _ := serveUntil(t, program, config)
+	return url
+}
+
+// serveUntil is serve with a function that ends the process before the test ends.
+func serveUntil(t *testing.T, program, config string) (url string, stop func()) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "server.conf")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -111,15 +133,16 @@ func serve(t *testing.T, program, config string) string {
 	watchdog.Stop()
 	drained := make(chan struct{})
 	go func() { defer close(drained); _, _ = io.Copy(io.Discard, log) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-drained
 		_ = cmd.Wait()
 	})
+	t.Cleanup(stop)
 	if url == "" {
 		t.Fatalf("nats-server does not get ready:\n%s", text)
 	}
-	return url
+	return url, stop
 }
 
 func scanLog(log io.Reader) (url, text string) {
@@ -140,6 +163,8 @@ func scanLog(log io.Reader) (url, text string) {
 // commandLine is a stock nats program with the user it acts for.
 type commandLine struct {
 	program, url, creds, home string
+	inbox                     string // prefix of its inboxes, which its credential names
+	timeout                   string // of one request; "" is long enough for any that is answered
 }
 
 // result is how a process ended.
@@ -150,7 +175,7 @@ type result struct {
 
 // command prepares one call. The environment is empty but for a home of the test's own: no context of the machine applies.
 func (c *commandLine) command(ctx context.Context, args ...string) *exec.Cmd {
-	common := []string{"--no-context", "--server", c.url, "--creds", c.creds, "--inbox-prefix", inboxPrefix, "--timeout", "5s"}
+	common := []string{"--no-context", "--server", c.url, "--creds", c.creds, "--inbox-prefix", c.inbox, "--timeout", cmp.Or(c.timeout, "5s")}
 	cmd := exec.CommandContext(ctx, c.program, slices.Concat(common, args)...)
 	cmd.Env = []string{"HOME=" + c.home, "XDG_CONFIG_HOME=" + c.home, "NO_COLOR=1"}
 	return cmd
@@ -161,8 +186,13 @@ func (c *commandLine) run(t *testing.T, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	return finish(t, c.command(ctx, args...))
+}
+
+// finish runs a process to its end.
+func finish(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := c.command(ctx, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {

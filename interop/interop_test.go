@@ -58,13 +58,20 @@ func list(patterns []string) compile.List {
 	return l
 }
 
-// TestStockCommandLine drives the nats program against a nats-server process, both as released, with a minted credential: for
+// TestInterop builds the programs once for all that drives them.
+func TestInterop(t *testing.T) {
+	built := build(t)
+	t.Run("stock command line", func(t *testing.T) { testStockCommandLine(t, built) })
+	t.Run("space", func(t *testing.T) { testSpace(t, built) })
+}
+
+// testStockCommandLine drives the nats program against a nats-server process, both as released, with a minted credential: for
 // each verb a subject that the credential holds and one that it does not.
-func TestStockCommandLine(t *testing.T) {
+func testStockCommandLine(t *testing.T, built programs) {
 	s := newSpace(t)
-	url := serve(t, build(t, serverPackage), s.config())
+	url := serve(t, built.server, s.config())
 	cli := &commandLine{
-		program: build(t, natsPackage), url: url, home: t.TempDir(),
+		program: built.nats, url: url, home: t.TempDir(), inbox: inboxPrefix,
 		creds: credentials(t, s, []string{"jobs.open", "svc.echo"}, []string{"news.*", inboxPrefix + ".>"}),
 	}
 	host := connectHost(t, s, url)
@@ -118,7 +125,9 @@ func testRequest(t *testing.T, cli *commandLine, host *nats.Conn) {
 	if allowed.code != 0 || strings.TrimSpace(allowed.stdout) != "answer to ping" {
 		t.Errorf("request svc.echo, got exit %d, %q and %q, want the answer", allowed.code, allowed.stdout, allowed.stderr)
 	}
-	denied := cli.run(t, "request", "svc.secret", "ping") // the program ends with 0 here, so what counts is what it says
+	hasty := *cli
+	hasty.timeout = "500ms"                                 // no answer comes to what was refused
+	denied := hasty.run(t, "request", "svc.secret", "ping") // the program ends with 0 here, so what counts is what it says
 	want := `permissions violation: Permissions Violation for Publish to "svc.secret"`
 	if !strings.Contains(denied.stderr, want) || strings.TrimSpace(denied.stdout) != "" {
 		t.Errorf("request svc.secret, got %q and %q, want no answer and %q", denied.stdout, denied.stderr, want)

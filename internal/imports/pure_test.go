@@ -114,7 +114,10 @@ var e, _ = nkeys.FromRawSeed(0, nil)
 	}
 }
 
-// TestStyle: no init, no dot import, and os.Exit in the command's main file only, so that nothing runs before or instead of run.
+// mains are the packages that are programs.
+var mains = []string{"cmd/cotalctl", "internal/bench"}
+
+// TestStyle: no init, no dot import, and os.Exit in a program's main file only, so that nothing runs before or instead of run.
 func TestStyle(t *testing.T) {
 	scanned := 0
 	for _, p := range own(t, list(t)) {
@@ -125,7 +128,7 @@ func TestStyle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, fault := range styleFaults(f, p.short() == "cmd/cotalctl" && name == "main.go") {
+			for _, fault := range styleFaults(f, slices.Contains(mains, p.short()) && name == "main.go") {
 				t.Errorf("%s/%s: %s", p.short(), name, fault)
 			}
 		}

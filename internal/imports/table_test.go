@@ -96,7 +96,7 @@ var table = map[string]rule{
 		mayNotName: map[string]string{"net/http": "of the network it only asks whether the recorded broker still listens"},
 	},
 	"internal/embedded": {
-		may:        []string{"internal/contract", "internal/trust", natsServer, natsGo},
+		may:        []string{"internal/contract", "internal/trust", jwt, natsServer, natsGo},
 		never:      map[string]string{opa: whyNoOPA},
 		mayNotName: map[string]string{"os/exec": "the embedded broker runs in this process"},
 	},
@@ -129,7 +129,12 @@ var table = map[string]rule{
 			jwt: "reading a message needs no credential", yaml: whyNoYAML, opa: whyNoOPA},
 		mayNotName: pureIO,
 	},
-	"cmd/cotalctl":      {may: []string{all}, never: map[string]string{"testing": "the product must not link the testing flags"}},
+	"cmd/cotalctl": {may: []string{all}, never: map[string]string{"testing": "the product must not link the testing flags"}},
+	"internal/bench": {
+		may:        []string{"internal/contract", "internal/embedded", "internal/mint", "internal/provision", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
+		never:      map[string]string{opa: whyNoOPA, "testing": "a program of its own; the testing package would bring its flags"},
+		mayNotName: map[string]string{"os/exec": "figures of one process in one run compare; another process would be measured with its start"},
+	},
 	"internal/natstest": {may: []string{"internal/contract", "internal/trust", "internal/embedded", jwt, nkeys, natsGo, natsServer}, test: true},
 	"internal/imports":  {test: true},
 }
@@ -141,7 +146,7 @@ var everywhere = []struct {
 	except []string
 }{
 	{opa, whyNoOPA, []string{"audit/rego", "cmd/cotalctl"}},
-	{natsServer, whyNoServer, []string{"internal/embedded", "internal/natstest", "cmd/cotalctl"}},
+	{natsServer, whyNoServer, []string{"internal/bench", "internal/embedded", "internal/natstest", "cmd/cotalctl"}},
 	{kong, "flags are read in one place", []string{"cmd/cotalctl"}},
 	{cmpM, "it panics on unexported fields; a comparison for tests only", nil},
 	{rapid, "property tests only", nil},
