@@ -12,7 +12,7 @@ type auditCmd struct {
 
 // Help is the example under the flags.
 func (auditCmd) Help() string {
-	return "Example: cotalctl audit alice.creds -o json\nExit 3 where a finding is an error. Residuals that the contract declares are notes."
+	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error. Residuals that the contract declares are notes."
 }
 
 func (c *auditCmd) Run(a *app) error {

@@ -24,7 +24,7 @@ type compileCmd struct {
 
 // Help is the example under the flags.
 func (compileCmd) Help() string {
-	return "Example: cotalctl compile agent --set owner=local --set actor=alice --set uid=aaaaaaaaaaaaaaaaaaaaaaaaaa --set 'allowSubscribe=team.>' -o json\n" +
+	return "Example: cotalctl compile agent --set owner=local --set actor=alice --set uid=aaaaaaaaaaaaaaaaaaaaaaaaaa --set 'allowSubscribe=team.>' -o json\n\n" +
 		"Where connId is not given, a key of A's stands for the credential's own key."
 }
 

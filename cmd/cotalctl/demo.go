@@ -17,7 +17,7 @@ type demoCmd struct {
 
 // Help is the example under the flags.
 func (demoCmd) Help() string {
-	return "The seven steps of §12 with real clients on minted credentials, and beside each the attempt that must be refused.\nNothing is kept. Exit 3 where any line fails."
+	return "The seven steps of §12 with real clients on minted credentials, and beside each the attempt that must be refused.\n\nNothing is kept. Exit 3 where any line fails."
 }
 
 // demoDocument is the JSON form of a demo run.

@@ -30,7 +30,7 @@ func (o outputFlag) json() bool { return o.Output == "json" }
 
 // dirFlag names the space directory.
 type dirFlag struct {
-	Dir string `default:"./.cotal" help:"Space directory." type:"path" placeholder:"D"`
+	Dir string `default:"./.cotal" help:"Space directory. Default: ./.cotal." type:"path" placeholder:"D"`
 }
 
 // contractFlags choose a contract and a topology of it.

@@ -21,7 +21,7 @@ type mintCmd struct {
 
 // Help is the example under the flags.
 func (mintCmd) Help() string {
-	return "Example: cotalctl mint agent --space main --set owner=local --set actor=alice --set uid=… --set 'allowSubscribe=team.>' --set allowPublish=team.backend -o alice.creds\n" +
+	return "Example: cotalctl mint agent --space main --set owner=local --set actor=alice --set uid=… --set 'allowSubscribe=team.>' --set allowPublish=team.backend -o alice.creds\n\n" +
 		"No broker needs to run. connId defaults to the new user key. The file is written whole or not at all, mode 0600."
 }
 
@@ -67,7 +67,16 @@ func (c *mintCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.stdout, "%s: %s of space %s, user %s, expires %s, jwt %d bytes, connect %d bytes\n", shown(c.Out), profile.Name, space,
 		cred.PublicKey, time.Unix(cred.Expires, 0).UTC().Format(time.RFC3339), len(cred.JWT), cred.ConnectBytes(""))
+	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", firstText(in.Values["connId"], cred.PublicKey))
 	return nil
+}
+
+// firstText is v where it is a text, else the fallback.
+func firstText(v any, fallback string) string {
+	if s, ok := v.(string); ok && s != "" {
+		return s
+	}
+	return fallback
 }
 
 // writeFile writes a private file whole or not at all: beside its name, synced, renamed.

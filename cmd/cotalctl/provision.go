@@ -109,7 +109,7 @@ type provisionSpaceCmd struct {
 
 // Help is the example under the flags.
 func (provisionSpaceCmd) Help() string {
-	return "Example: cotalctl provision space main --dir D --plan\nA second run changes nothing. A change that would weaken a protected setting is refused."
+	return "Example: cotalctl provision space main --dir D --plan\n\nA second run changes nothing. A change that would weaken a protected setting is refused."
 }
 
 func (c *provisionSpaceCmd) Run(a *app) error {
