@@ -12,8 +12,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if code, ok := killable(); ok {
+		os.Exit(code)
+	}
 	testscript.Main(m, map[string]func(){
 		"cotalctl": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"limited":  func() { os.Exit(limited(os.Args[1:])) },
 	})
 }
 
@@ -35,6 +39,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "lacks": lacks, "broker": broker, "onlynone": onlyNone, "sameas": sameAs, "truncate": truncate,
+			"oldserver": oldServer, "holdlock": holdLock, "snapshot": snapshot,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)

@@ -44,7 +44,8 @@ type spaceWork struct {
 	session  *provision.Session
 	unlock   func()
 	accounts []accountState
-	shareErr error // of composing exports and imports, which happens inside a callback
+	after    func(provision.Action) // hears of every step that was applied
+	shareErr error                  // of composing exports and imports, which happens inside a callback
 }
 
 func (w *spaceWork) close() {
@@ -66,7 +67,7 @@ func (w *spaceWork) close() {
 
 // prepare opens or makes what provisioning a space needs. The caller closes it.
 func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
-	w := &spaceWork{app: a, req: req, name: req.name}
+	w := &spaceWork{app: a, req: req, name: req.name, after: a.progress}
 	recorded, err := recordedSpace(req.dir, req.name)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	if w.contract, w.topology, err = req.load(recorded); err != nil {
 		return nil, err
 	}
-	if err := checkSpaceName(w.contract, req.name); err != nil {
+	if err := errors.Join(checkSpaceName(w.contract, req.name), w.duty(contract.RoleProvision)); err != nil {
 		return nil, err
 	}
 	if w.info, err = w.record(recorded); err != nil {
@@ -87,7 +88,7 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	if w.dir == nil {
 		return w, nil
 	}
-	if err := w.start(); err != nil {
+	if err := errors.Join(w.start(), w.greet()); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &spaceWork{app: a, req: req, name: name, dir: d, info: info}
+	w := &spaceWork{app: a, req: req, name: name, dir: d, info: info, after: a.progress}
 	if w.contract, w.topology, err = req.load(info); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,11 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 
 // record joins what was recorded of the space with what is asked for now. A choice once made is not silently made anew.
 func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
-	info := trust.SpaceInfo{Contract: firstOf(w.req.Contract, old.Contract, defaultContract), Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
+	info := trust.SpaceInfo{Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
+	var err error
+	if info.Contract, err = lastingName(firstOf(w.req.Contract, old.Contract, defaultContract)); err != nil {
+		return info, err
+	}
 	if w.req.replicas != 0 {
 		info.Replicas = w.req.replicas
 	}
@@ -265,7 +270,7 @@ func (w *spaceWork) apply(plan *provision.Plan) error {
 			return err
 		}
 	}
-	return plan.Apply(w.app.ctx, w.app.progress)
+	return plan.Apply(w.app.ctx, w.after)
 }
 
 // planLifecycle is one of the session's two lifecycle planners.

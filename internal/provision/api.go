@@ -1,10 +1,13 @@
 package provision
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -15,6 +18,9 @@ const (
 	codeStreamNotFound   = 10059
 	codeConsumerNotFound = 10014
 	codeMessageNotFound  = 10037
+	codeNoResources      = 10023
+	codeNoStorage        = 10047
+	codeStoreFailed      = 10049
 )
 
 // APIError is a refusal by the JetStream API.
@@ -27,6 +33,15 @@ type APIError struct {
 
 func (e *APIError) Error() string {
 	return fmt.Sprintf("%s: %s (%d)", e.Subject, e.Description, e.ErrCode)
+}
+
+// Hint says what to do about what an operator can put right.
+func (e *APIError) Hint() string {
+	stores := []int{codeNoResources, codeNoStorage, codeStoreFailed}
+	if slices.Contains(stores, e.ErrCode) || strings.Contains(e.Description, "no space left") {
+		return "free space where the broker keeps its stores, then run it again: the steps before it were done"
+	}
+	return ""
 }
 
 func isCode(err error, code int) bool {
@@ -44,7 +59,12 @@ func (e *DeniedError) Error() string { return "not permitted to publish " + e.Su
 
 func (e *DeniedError) Unwrap() error { return e.Cause }
 
-// Conn is a connection that hears the broker's permission errors. Make it with [Options] in the nats.Connect call.
+// Hint says what to do next.
+func (e *DeniedError) Hint() string {
+	return "a row of the contract must grant it to the profile that the tool works as"
+}
+
+// Conn is a connection that hears the broker's permission errors. Make it with [Dial].
 type Conn struct {
 	nc     *nats.Conn
 	denied chan error
@@ -79,8 +99,11 @@ func (c *Conn) Close() {
 // NATS returns the underlying connection.
 func (c *Conn) NATS() *nats.Conn { return c.nc }
 
-// request sends one message and waits for its answer, for ctx, or for the denial of this subject.
+// request sends one message and waits for its answer, for ctx, for as long as the connection was allowed to take to connect,
+// or for the denial of this subject.
 func (c *Conn) request(ctx context.Context, msg *nats.Msg) (*nats.Msg, error) {
+	ctx, stop := context.WithTimeout(ctx, c.nc.Opts.Timeout)
+	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan struct{})
@@ -99,6 +122,9 @@ func (c *Conn) request(ctx context.Context, msg *nats.Msg) (*nats.Msg, error) {
 		}
 	}()
 	reply, err := c.nc.RequestMsgWithContext(ctx, msg)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("%s: no answer in time: %w", msg.Subject, err)
+	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return nil, fmt.Errorf("%s: %w", msg.Subject, cause)
 	}
@@ -121,6 +147,20 @@ func (c *Conn) api(ctx context.Context, tail string, body, out any) error {
 	if err != nil {
 		return err
 	}
+	// The server writes the key of an error in this one way; an answer without it is decoded once.
+	if out == nil || bytes.Contains(reply.Data, []byte(`"error"`)) {
+		if err := apiError(tail, reply.Data); err != nil || out == nil {
+			return err
+		}
+	}
+	if err := decodeNumbers(reply.Data, out); err != nil {
+		return fmt.Errorf("$JS.API.%s: answer is not as expected: %w", tail, err)
+	}
+	return nil
+}
+
+// apiError returns the error that an answer carries.
+func apiError(tail string, answer []byte) error {
 	var head struct {
 		Error *struct {
 			Code        int    `json:"code"`
@@ -128,20 +168,33 @@ func (c *Conn) api(ctx context.Context, tail string, body, out any) error {
 			Description string `json:"description"`
 		} `json:"error"`
 	}
-	if err := json.Unmarshal(reply.Data, &head); err != nil {
+	if err := json.Unmarshal(answer, &head); err != nil {
 		return fmt.Errorf("$JS.API.%s: answer is not JSON: %w", tail, err)
 	}
 	if head.Error != nil {
 		return &APIError{Subject: "$JS.API." + tail, Code: head.Error.Code, ErrCode: head.Error.ErrCode, Description: head.Error.Description}
 	}
-	if out == nil {
-		return nil
-	}
-	return decodeNumbers(reply.Data, out)
+	return nil
 }
 
-// put writes one KV row and waits for the acknowledgement of the bucket's own stream.
-func (c *Conn) put(ctx context.Context, bucket, key string, value []byte, header nats.Header) error {
+// Headers of a KV write.
+const (
+	headerExpected  = "Nats-Expected-Last-Subject-Sequence"
+	headerOperation = "KV-Operation"
+)
+
+// put writes one KV row over the state that was read, nil being none, and waits for the acknowledgement of the bucket's own
+// stream. A row that somebody wrote meanwhile is that writer's decision: the broker refuses (10071).
+func (c *Conn) put(ctx context.Context, bucket, key string, value []byte, over *row) error {
+	return c.write(ctx, bucket, key, value, nats.Header{headerExpected: {over.sequence()}})
+}
+
+// del marks a KV row as deleted, as put writes one.
+func (c *Conn) del(ctx context.Context, bucket, key string, over *row) error {
+	return c.write(ctx, bucket, key, nil, nats.Header{headerExpected: {over.sequence()}, headerOperation: {"DEL"}})
+}
+
+func (c *Conn) write(ctx context.Context, bucket, key string, value []byte, header nats.Header) error {
 	subject := "$KV." + bucket + "." + key
 	reply, err := c.request(ctx, &nats.Msg{Subject: subject, Data: value, Header: header})
 	if err != nil {
@@ -170,12 +223,25 @@ func (c *Conn) put(ctx context.Context, bucket, key string, value []byte, header
 type row struct {
 	value   []byte
 	deleted bool
+	seq     uint64
+}
+
+// exists reports whether there is a row, and not only its deletion marker.
+func (r *row) exists() bool { return r != nil && !r.deleted }
+
+// sequence is the row's place in its stream, 0 where there is none.
+func (r *row) sequence() string {
+	if r == nil {
+		return "0"
+	}
+	return strconv.FormatUint(r.seq, 10)
 }
 
 // get reads the last value of a KV row; a missing one is (nil, nil).
 func (c *Conn) get(ctx context.Context, bucket, key string) (*row, error) {
 	var out struct {
 		Message struct {
+			Seq     uint64 `json:"seq"`
 			Data    []byte `json:"data"`
 			Headers []byte `json:"hdrs"`
 		} `json:"message"`
@@ -191,6 +257,6 @@ func (c *Conn) get(ctx context.Context, bucket, key string) (*row, error) {
 	if err != nil && len(out.Message.Headers) > 0 {
 		return nil, fmt.Errorf("row %s of %s: headers do not parse: %w", key, bucket, err)
 	}
-	op := h.Get("KV-Operation")
-	return &row{value: out.Message.Data, deleted: op == "DEL" || op == "PURGE"}, nil
+	op := h.Get(headerOperation)
+	return &row{value: out.Message.Data, deleted: op == "DEL" || op == "PURGE", seq: out.Message.Seq}, nil
 }

@@ -71,28 +71,33 @@ func decideConsumer(a *Action, changes []Change) {
 // serverFilled are consumer settings that the broker fills in; a difference counts only where the contract declares a value.
 var serverFilled = []string{"max_ack_pending", "max_waiting", "replay_policy", "num_replicas", "metadata"}
 
-// diffConsumer compares a durable with its declaration. Where a durable starts is history once it exists.
+// diffConsumer compares a durable with its declaration. Where it starts counts too: one that starts earlier than it may reads
+// what came before its holder.
 func diffConsumer(actual, declared config) []Change {
 	return slices.DeleteFunc(diff(actual, declared), func(c Change) bool {
-		switch c.Field {
-		case "deliver_policy", "opt_start_seq":
-			return true
-		}
 		return c.New == nil && slices.Contains(serverFilled, c.Field)
 	})
 }
 
+// writeConsumer creates or updates a durable and compares what the broker made of it. The answer to a create carries the
+// configuration in force. The first answer after a restart of the broker does not: it is the one that a create would have had
+// then (measured), so that an update is read back.
 func writeConsumer(ctx context.Context, c *Conn, verb, stream, name string, declared config) error {
 	body := map[string]any{"stream_name": stream, "config": declared, "action": verb}
+	var made struct {
+		Config config `json:"config"`
+	}
 	tail := "CONSUMER.CREATE." + stream + "." + name + "." + declared["filter_subject"].(string)
-	if err := c.api(ctx, tail, body, nil); err != nil {
+	if err := c.api(ctx, tail, body, &made); err != nil {
 		return err
 	}
-	actual, err := c.consumerConfig(ctx, stream, name)
-	if err != nil {
-		return err
+	if verb == "update" {
+		var err error
+		if made.Config, err = c.consumerConfig(ctx, stream, name); err != nil {
+			return err
+		}
 	}
-	if left := diffConsumer(actual, declared); len(left) > 0 {
+	if left := diffConsumer(made.Config, declared); len(left) > 0 {
 		return fmt.Errorf("the broker changed what it was given: %v", left)
 	}
 	return nil

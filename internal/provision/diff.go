@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,12 +22,28 @@ func decodeNumbers(data []byte, out any) error {
 
 // normalize brings declared values to the shape that decoding gives, so that both sides compare.
 func normalize(c config) (config, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
+	out := make(config, len(c))
+	for k, v := range c {
+		switch v := v.(type) {
+		case nil, bool, string, json.Number:
+			out[k] = v
+		case int:
+			out[k] = json.Number(strconv.Itoa(v))
+		case int64:
+			out[k] = json.Number(strconv.FormatInt(v, 10))
+		default: // whatever JSON makes of it
+			data, err := json.Marshal(v)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", k, err)
+			}
+			var decoded any
+			if err := decodeNumbers(data, &decoded); err != nil {
+				return nil, fmt.Errorf("%s: %w", k, err)
+			}
+			out[k] = decoded
+		}
 	}
-	var out config
-	return out, decodeNumbers(data, &out)
+	return out, nil
 }
 
 // Change is one setting that differs.
@@ -117,13 +134,16 @@ func weakens(c Change) bool {
 	switch {
 	case strings.HasPrefix(c.Field, "deny_") || c.Field == "sealed" || c.Field == "discard_new_per_subject":
 		return c.New == nil // true → unset
-	case strings.HasPrefix(c.Field, "allow_") || c.Field == "no_ack" || c.Field == "mirror_direct":
-		return c.Old == nil // unset → true
+	case strings.HasPrefix(c.Field, "allow_") || slices.Contains(opening, c.Field):
+		return c.New != nil // absence is the protection: taking one away that was added by hand is a repair
 	case strings.HasPrefix(c.Field, "max_") || c.Field == "num_replicas" || c.Field == "duplicate_window":
 		return limit(c.New) < limit(c.Old)
 	}
 	return true
 }
+
+// opening are settings that each open a way into or out of a stream, or onto its other subjects.
+var opening = []string{"no_ack", "mirror", "mirror_direct", "sources", "republish", "subject_transform", "subject_delete_marker_ttl"}
 
 // limit orders a retention bound: none at all is the weakest eviction and so the strongest protection.
 func limit(v any) float64 {

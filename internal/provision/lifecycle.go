@@ -3,13 +3,18 @@ package provision
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/nats-io/nats.go"
 )
+
+// frontierName is bound in the records of a lifecycle: {frontier.S} is the last sequence of stream S at activation.
+const frontierName = "frontier"
 
 // lifecycle works on what one holder of a profile owns in the space.
 type lifecycle struct {
@@ -144,7 +149,7 @@ func (l *lifecycle) recorded(ctx context.Context, r *contract.LifecycleRecord, f
 		return err
 	}
 	existing, err := conn.get(ctx, bucket, key)
-	if err != nil || existing == nil || existing.deleted {
+	if err != nil || !existing.exists() {
 		return err
 	}
 	var v any
@@ -166,28 +171,63 @@ func (l *lifecycle) recorded(ctx context.Context, r *contract.LifecycleRecord, f
 
 // readFrontiers walks a declared value beside a stored one and collects what stands where the declaration says {frontier.X}.
 func readFrontiers(n contract.Node, v any, out map[string]uint64) error {
-	for k, sub := range n.Map {
+	if n.Map != nil {
 		m, ok := v.(map[string]any)
 		if !ok {
-			return fmt.Errorf("is not the record that the contract declares")
+			return errors.New("is not the record that the contract declares")
 		}
-		if err := readFrontiers(sub, m[k], out); err != nil {
-			return err
+		for _, k := range contract.SortedKeys(n.Map) {
+			if err := readFrontiers(n.Map[k], m[k], out); err != nil {
+				return err
+			}
 		}
-	}
-	if n.Text == nil || len(n.Text.Parts) != 1 || len(n.Text.Parts[0].Path) != 2 || n.Text.Parts[0].Path[0] != "frontier" {
 		return nil
 	}
+	if stream, ok := frontierOf(n); ok {
+		seq, err := sequence(v)
+		if err != nil {
+			return fmt.Errorf("%w at {%s}", err, n.Text.Source)
+		}
+		out[stream] = seq
+		return nil
+	}
+	if namesFrontier(n) {
+		return errors.New("cannot be read back: a frontier must be a map entry of its own")
+	}
+	return nil
+}
+
+// frontierOf returns the stream id of a node that is one frontier and nothing else.
+func frontierOf(n contract.Node) (string, bool) {
+	if n.Text == nil || len(n.Text.Parts) != 1 {
+		return "", false
+	}
+	path := n.Text.Parts[0].Path
+	if len(path) != 2 || path[0] != frontierName {
+		return "", false
+	}
+	return path[1], true
+}
+
+// namesFrontier reports whether a frontier stands anywhere in the node.
+func namesFrontier(n contract.Node) bool {
+	if n.Text != nil && slices.ContainsFunc(n.Text.Paths(), func(path []string) bool { return path[0] == frontierName }) {
+		return true
+	}
+	return slices.ContainsFunc(n.List, namesFrontier) || slices.ContainsFunc(slices.Collect(maps.Values(n.Map)), namesFrontier)
+}
+
+// sequence reads a stored stream sequence.
+func sequence(v any) (uint64, error) {
 	num, ok := v.(json.Number)
 	if !ok {
-		return fmt.Errorf("holds no number at {%s}", n.Text.Source)
+		return 0, errors.New("holds no number")
 	}
-	seq, err := num.Int64()
-	if err != nil || seq < 0 {
-		return fmt.Errorf("holds no sequence at {%s}", n.Text.Source)
+	seq, err := strconv.ParseUint(num.String(), 10, 63)
+	if err != nil {
+		return 0, errors.New("holds no sequence")
 	}
-	out[n.Text.Parts[0].Path[1]] = uint64(seq)
-	return nil
+	return seq, nil
 }
 
 func (l *lifecycle) locate(ctx context.Context, r *contract.LifecycleRecord) (bucket, key string, conn *Conn, err error) {
@@ -206,7 +246,7 @@ func (l *lifecycle) record(ctx context.Context, r *contract.LifecycleRecord, fro
 	if err != nil {
 		return Action{}, err
 	}
-	v, err := l.scope.WithNumbers("frontier", frontiers).Node(r.Value)
+	v, err := l.scope.WithNumbers(frontierName, frontiers).Node(r.Value)
 	if err != nil {
 		return Action{}, err
 	}
@@ -219,7 +259,7 @@ func (l *lifecycle) record(ctx context.Context, r *contract.LifecycleRecord, fro
 	if err != nil {
 		return Action{}, err
 	}
-	if existing != nil && !existing.deleted {
+	if existing.exists() {
 		var old, want config
 		if err := decodeNumbers(existing.value, &old); err != nil {
 			return Action{}, err
@@ -233,88 +273,6 @@ func (l *lifecycle) record(ctx context.Context, r *contract.LifecycleRecord, fro
 			a.Diff = append(a.Diff, c.String())
 		}
 	}
-	a.apply = func(ctx context.Context) error { return conn.put(ctx, bucket, key, data, nil) }
-	return a, nil
-}
-
-// PlanRemoval plans the exact removal of one holder: the durables that do not outlive it, then its records. What exists is read
-// as the creating profile; what is removed is removed as the removing one.
-func (s *Session) PlanRemoval(ctx context.Context, name string, in compile.Input) (*Plan, error) {
-	l, err := s.lifecycle(name, in)
-	if err != nil {
-		return nil, err
-	}
-	remover := &lifecycle{session: s, decl: l.decl, scope: l.scope, profile: l.decl.RemovedBy, conns: map[string]*Conn{},
-		input: s.space.narrow(l.decl.RemovedBy, in)}
-	plan := &Plan{Schema: PlanSchema, Space: s.space.Name, Actions: []Action{}}
-	for _, d := range slices.DeleteFunc(slices.Clone(l.decl.Durables), func(d contract.LifecycleDurable) bool { return d.Keep }) {
-		a, err := l.removeDurable(ctx, remover, s.space.Contract.Consumers[d.Consumer])
-		if err != nil {
-			return nil, err
-		}
-		plan.Actions = append(plan.Actions, a)
-	}
-	for i := range l.decl.Records {
-		a, err := l.removeRecord(ctx, remover, &l.decl.Records[i])
-		if err != nil {
-			return nil, err
-		}
-		plan.Actions = append(plan.Actions, a)
-	}
-	return plan, nil
-}
-
-func (l *lifecycle) removeDurable(ctx context.Context, remover *lifecycle, c *contract.Consumer) (Action, error) {
-	stream, err := l.scope.StreamName(c.Resource)
-	if err != nil {
-		return Action{}, err
-	}
-	name, err := l.scope.Text(c.Name)
-	if err != nil {
-		return Action{}, err
-	}
-	account := l.scope.Account(c.Resource)
-	conn, err := l.conn(ctx, account)
-	if err != nil {
-		return Action{}, err
-	}
-	actual, err := conn.consumerConfig(ctx, stream, name)
-	if err != nil {
-		return Action{}, err
-	}
-	a := Action{Kind: KindConsumer, Name: stream + "/" + name, Account: account, Action: Delete, Diff: []string{}}
-	if actual == nil {
-		a.Action = None
-	}
-	a.apply = func(ctx context.Context) error {
-		c, err := remover.conn(ctx, account)
-		if err != nil {
-			return err
-		}
-		return c.api(ctx, "CONSUMER.DELETE."+stream+"."+name, nil, nil)
-	}
-	return a, nil
-}
-
-func (l *lifecycle) removeRecord(ctx context.Context, remover *lifecycle, r *contract.LifecycleRecord) (Action, error) {
-	bucket, key, conn, err := l.locate(ctx, r)
-	if err != nil {
-		return Action{}, err
-	}
-	existing, err := conn.get(ctx, bucket, key)
-	if err != nil {
-		return Action{}, err
-	}
-	a := Action{Kind: KindRecord, Name: bucket + "/" + key, Account: l.scope.Account(r.Bucket), Action: Delete, Diff: []string{}}
-	if existing == nil || existing.deleted {
-		a.Action = None
-	}
-	a.apply = func(ctx context.Context) error {
-		c, err := remover.conn(ctx, a.Account)
-		if err != nil {
-			return err
-		}
-		return c.put(ctx, bucket, key, nil, nats.Header{"KV-Operation": {"DEL"}})
-	}
+	a.apply = func(ctx context.Context) error { return conn.put(ctx, bucket, key, data, existing) }
 	return a, nil
 }

@@ -10,11 +10,12 @@ import (
 // LookupAccount returns the account JWT that a broker holds, over a connection in the system account that may publish the
 // lookup; "" where it holds none.
 func LookupAccount(ctx context.Context, nc *nats.Conn, account string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, nc.Opts.Timeout)
 	defer cancel()
-	msg, err := nc.RequestWithContext(ctx, fmt.Sprintf(claimsLookup, account), nil)
+	subject := fmt.Sprintf(claimsLookup, account)
+	msg, err := nc.RequestWithContext(ctx, subject, nil)
 	if err != nil {
-		return "", fmt.Errorf("look up account %s: %w", account, noResolver(err))
+		return "", fmt.Errorf("look up account %s: %w", account, unanswered(nc, subject, err))
 	}
 	return string(msg.Data), nil
 }

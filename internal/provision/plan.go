@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -85,6 +86,28 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s %s: %s; %d refused, nothing was applied", a.Kind, a.Name, a.Reason, len(e.Actions))
 }
 
+// StepError is the failure of one step; the steps before it were done.
+type StepError struct {
+	Action Action
+	Err    error
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s %s %s: %s", e.Action.Action, e.Action.Kind, e.Action.Name, e.Err)
+}
+
+// Unwrap returns why the step failed.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// Hint says what to do next.
+func (e *StepError) Hint() string {
+	var inner interface{ Hint() string }
+	if errors.As(e.Err, &inner) && inner.Hint() != "" {
+		return inner.Hint()
+	}
+	return "the steps before it were done: run it again once this is put right"
+}
+
 // Apply carries out a plan in order. It refuses a plan with refusals before the first step. after, which may be nil, hears of
 // every step that was done.
 func (p *Plan) Apply(ctx context.Context, after func(Action)) error {
@@ -96,7 +119,7 @@ func (p *Plan) Apply(ctx context.Context, after func(Action)) error {
 			continue
 		}
 		if err := a.apply(ctx); err != nil {
-			return fmt.Errorf("%s %s %s: %w", a.Action, a.Kind, a.Name, err)
+			return &StepError{Action: a, Err: err}
 		}
 		if after != nil {
 			after(a)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
@@ -15,22 +17,21 @@ const (
 	claimsUpdate = "$SYS.REQ.CLAIMS.UPDATE"
 	claimsLookup = "$SYS.REQ.ACCOUNT.%s.CLAIMS.LOOKUP"
 
-	pushTimeout = 10 * time.Second // where ctx sets no earlier end
 	lookupRetry = 50 * time.Millisecond
 )
 
 // PushAccount gives a running broker an account JWT, over a connection in the system account that may publish the claims
-// update and lookup. It returns once a server answers a lookup with that JWT; with several servers the others follow.
+// update and lookup. It waits no longer than the connection was allowed to take to connect. It returns once a server answers a lookup with that JWT; with several servers the others follow.
 func PushAccount(ctx context.Context, nc *nats.Conn, accountJWT string) error {
 	claims, err := jwt.DecodeAccountClaims(accountJWT)
 	if err != nil {
 		return fmt.Errorf("account JWT: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, nc.Opts.Timeout)
 	defer cancel()
 	msg, err := nc.RequestWithContext(ctx, claimsUpdate, []byte(accountJWT))
 	if err != nil {
-		return fmt.Errorf("push account %s: %w", claims.Subject, noResolver(err))
+		return fmt.Errorf("push account %s: %w", claims.Subject, unanswered(nc, claimsUpdate, err))
 	}
 	if err := updated(msg.Data, claims.Subject); err != nil {
 		return fmt.Errorf("push account %s: %w", claims.Subject, err)
@@ -38,9 +39,14 @@ func PushAccount(ctx context.Context, nc *nats.Conn, accountJWT string) error {
 	return stored(ctx, nc, claims, accountJWT)
 }
 
-func noResolver(err error) error {
-	if errors.Is(err, nats.ErrNoResponders) {
+// unanswered says why a request had no answer: the broker reports a refused publish apart from it.
+func unanswered(nc *nats.Conn, subject string, err error) error {
+	last := nc.LastError()
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
 		return errors.New("no server answers, want one with a full resolver and a connection in its system account")
+	case errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), strconv.Quote(subject)):
+		return &DeniedError{Subject: subject, Cause: last}
 	}
 	return err
 }
@@ -74,9 +80,10 @@ func updated(reply []byte, account string) error {
 // stored asks until the broker answers with the JWT: an update is applied after it is acknowledged, and any server may answer.
 func stored(ctx context.Context, nc *nats.Conn, claims *jwt.AccountClaims, want string) error {
 	for {
-		msg, err := nc.RequestWithContext(ctx, fmt.Sprintf(claimsLookup, claims.Subject), nil)
+		subject := fmt.Sprintf(claimsLookup, claims.Subject)
+		msg, err := nc.RequestWithContext(ctx, subject, nil)
 		if err != nil {
-			return fmt.Errorf("look up account %s: %w", claims.Subject, noResolver(err))
+			return fmt.Errorf("look up account %s: %w", claims.Subject, unanswered(nc, subject, err))
 		}
 		if string(msg.Data) == want {
 			return nil

@@ -134,7 +134,7 @@ func TestPushAccountRefused(t *testing.T) {
 		timeout                 time.Duration
 	}{
 		{"control", "may", ours.JWT, "", time.Minute},
-		{"no permission", "not", ours.JWT, "deadline exceeded", 200 * time.Millisecond},
+		{"no permission", "not", ours.JWT, "not permitted to publish $SYS.REQ.CLAIMS.UPDATE", 200 * time.Millisecond},
 		{"not a JWT", "may", "x.y.z", "account JWT: ", time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/nats-io/nats.go"
 )
 
 // Space is what provisioning works on: a contract bound to one space, and a way to reach its accounts.
@@ -170,7 +169,7 @@ func decide(a *Action, changes []Change, updatable bool, protect []string) {
 	}
 	for _, c := range changes {
 		if slices.Contains(protect, c.Field) && weakens(c) {
-			a.Action, a.Reason = Refuse, "the change would weaken the protected setting "+c.Field+": restore it in the contract"
+			a.Action, a.Reason = Refuse, "the update would weaken the protected setting "+c.Field+": restore it in the contract, or at the broker by hand"
 			return
 		}
 	}
@@ -195,17 +194,16 @@ func (c *Conn) streamConfig(ctx context.Context, name string) (config, error) {
 	return info.Config, err
 }
 
-// writeStream creates or updates a stream and reads it back, because some settings silently turn others (broker-facts
-// "Header powers").
+// writeStream creates or updates a stream and compares what the broker made of it, because some settings silently turn others
+// (broker-facts "Header powers"). The answer carries the configuration in force, not the one that was sent.
 func writeStream(ctx context.Context, c *Conn, verb, name string, declared config) error {
-	if err := c.api(ctx, "STREAM."+verb+"."+name, declared, nil); err != nil {
+	var made struct {
+		Config config `json:"config"`
+	}
+	if err := c.api(ctx, "STREAM."+verb+"."+name, declared, &made); err != nil {
 		return err
 	}
-	actual, err := c.streamConfig(ctx, name)
-	if err != nil {
-		return err
-	}
-	if left := diff(actual, declared); len(left) > 0 {
+	if left := diff(made.Config, declared); len(left) > 0 {
 		return fmt.Errorf("the broker changed what it was given: %v", left)
 	}
 	return nil
@@ -273,12 +271,12 @@ func (p *planner) record(ctx context.Context, r *contract.Resource, initial *con
 		return err
 	}
 	a := Action{Kind: KindRecord, Name: bucket + "/" + key, Account: p.account, Action: Create, Diff: []string{}}
+	var existing *row
 	if p.conn != nil {
-		existing, err := p.conn.get(ctx, bucket, key)
-		if err != nil && !isCode(err, codeStreamNotFound) {
+		if existing, err = p.conn.get(ctx, bucket, key); err != nil && !isCode(err, codeStreamNotFound) {
 			return err
 		}
-		if existing != nil && !existing.deleted {
+		if existing.exists() {
 			a.Action = None
 		}
 	}
@@ -287,8 +285,7 @@ func (p *planner) record(ctx context.Context, r *contract.Resource, initial *con
 		if err != nil {
 			return err
 		}
-		// Create-only: a row that appeared meanwhile is somebody's decision.
-		return c.put(ctx, bucket, key, data, nats.Header{"Nats-Expected-Last-Subject-Sequence": {"0"}})
+		return c.put(ctx, bucket, key, data, existing)
 	}
 	p.actions = append(p.actions, a)
 	return nil

@@ -1,0 +1,226 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// killPoints are the events at which to kill: all of them, or under -short the first, the last and every fifth.
+func killPoints(t *testing.T, events []string) []int {
+	t.Helper()
+	var out []int
+	for i := range events {
+		if !testing.Short() || i%5 == 0 || i == len(events)-1 {
+			out = append(out, i+1)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal("no kill point")
+	}
+	t.Logf("%d of %d kill points", len(out), len(events))
+	return out
+}
+
+func TestKilledSpaceConverges(t *testing.T) {
+	t.Parallel()
+	reference := filepath.Join(t.TempDir(), "D")
+	events := child(t, "space", reference, 0)
+	want := spaceState(t, reference)
+	files, actions := 0, 0
+	for _, e := range events {
+		if strings.HasPrefix(e, "file ") {
+			files++
+		} else {
+			actions++
+		}
+	}
+	if files < 10 || actions < 15 {
+		t.Fatalf("got %d files and %d actions, want at least 10 and 15: %v", files, actions, events)
+	}
+	for _, at := range killPoints(t, events) {
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
+			t.Parallel()
+			t.Logf("killed after %s", events[at-1])
+			dir := filepath.Join(t.TempDir(), "D")
+			child(t, "space", dir, at)
+			command(t, 0, "provision", "space", "main", "--dir", dir)
+			if d := cmp.Diff(want, spaceState(t, dir)); d != "" {
+				t.Errorf("(-uninterrupted +converged):\n%s", d)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "spaces", "main", "*.making")); err != nil || len(left) > 0 {
+				t.Errorf("left %v (%v)", left, err)
+			}
+		})
+	}
+}
+
+// TestKilledBesideRunningBroker: the broker of the directory outlives the killed run, and knows as much of the new space as the
+// run had told it.
+func TestKilledBesideRunningBroker(t *testing.T) {
+	t.Parallel()
+	base := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "other", "--dir", base)
+	scenario := func(t *testing.T, at int) (events []string, state map[string]string) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "D")
+		copyTree(t, base, dir)
+		visit(t, dir, func(d *trust.Dir, url string) {
+			events = child(t, "space", dir, at)
+			command(t, 0, "provision", "space", "main", "--dir", dir)
+			state = spaceStateAt(t, d, url)
+		})
+		return events, state
+	}
+	events, want := scenario(t, 0)
+	if len(events) < 20 {
+		t.Fatalf("got %d events, want at least 20: %v", len(events), events)
+	}
+	for _, at := range killPoints(t, events) {
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
+			t.Parallel()
+			t.Logf("killed after %s", events[at-1])
+			_, got := scenario(t, at)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("(-uninterrupted +converged):\n%s", d)
+			}
+		})
+	}
+}
+
+// spaceState asserts that a further run plans nothing, and returns all that the space consists of.
+func spaceState(t *testing.T, dir string) (out map[string]string) {
+	t.Helper()
+	visit(t, dir, func(d *trust.Dir, url string) { out = spaceStateAt(t, d, url) })
+	return out
+}
+
+func spaceStateAt(t *testing.T, d *trust.Dir, url string) map[string]string {
+	t.Helper()
+	plan, _ := command(t, 0, "provision", "space", "main", "--dir", d.Path(), "--plan", "-o", "json")
+	wantOnlyNone(t, plan)
+	out := inventory(t, admin(t, d, url, "main", ""))
+	names, err := filepath.Glob(filepath.Join(d.Path(), "keys", "keys", "*", "*", "*.nk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["seeds"] = strconv.Itoa(len(names)) // nothing refers to one that a killed run left behind
+	return out
+}
+
+// filled is a space with three direct messages, from which every kill starts.
+func filled(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "main", "--dir", dir)
+	send(t, dir, 3)
+	return dir
+}
+
+// send stores direct messages to alice.
+func send(t *testing.T, dir string, n int) {
+	t.Helper()
+	visit(t, dir, func(d *trust.Dir, url string) {
+		js := admin(t, d, url, "main", "")
+		for range n {
+			if _, err := js.Publish("cotal.main.inst.local.alice.local.bob", []byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestKilledPrincipalConverges(t *testing.T) {
+	t.Parallel()
+	base := filled(t)
+	reference := filepath.Join(t.TempDir(), "D")
+	copyTree(t, base, reference)
+	events := child(t, "principal", reference, 0)
+	want := principalState(t, reference, "provision", 3)
+	if len(events) != 5 { // planned, the ACL row, dm_, dlv_, svc_
+		t.Fatalf("got events %v, want 5", events)
+	}
+	for at := range len(events) {
+		t.Run(events[at], func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "D")
+			copyTree(t, base, dir)
+			child(t, "principal", dir, at+1)
+			if at == 0 { // nothing was recorded yet: the next run activates
+				command(t, 0, principalArgs("provision", dir)...)
+			} else { // what arrives between the kill and the next run is within the lifecycle
+				send(t, dir, 2)
+				command(t, 0, principalArgs("provision", dir)...)
+			}
+			if d := cmp.Diff(want, principalState(t, dir, "provision", 3)); d != "" {
+				t.Errorf("(-uninterrupted +converged):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestKilledDeprovisionConverges(t *testing.T) {
+	t.Parallel()
+	base := filled(t)
+	command(t, 0, principalArgs("provision", base)...)
+	reference := filepath.Join(t.TempDir(), "D")
+	copyTree(t, base, reference)
+	events := child(t, "deprovision", reference, 0)
+	want := principalState(t, reference, "deprovision", 0)
+	if len(events) != 4 { // planned, dm_, dlv_, the ACL row
+		t.Fatalf("got events %v, want 4", events)
+	}
+	for at := range len(events) {
+		t.Run(events[at], func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "D")
+			copyTree(t, base, dir)
+			child(t, "deprovision", dir, at+1)
+			command(t, 0, principalArgs("deprovision", dir)...)
+			if d := cmp.Diff(want, principalState(t, dir, "deprovision", 0)); d != "" {
+				t.Errorf("(-uninterrupted +converged):\n%s", d)
+			}
+		})
+	}
+}
+
+// principalState asserts that a further run does nothing and that the durable begins right after the recorded frontier, and
+// returns all that the space consists of. frontier 0: there must be neither.
+func principalState(t *testing.T, dir, verb string, frontier uint64) map[string]string {
+	t.Helper()
+	var out map[string]string
+	visit(t, dir, func(d *trust.Dir, url string) {
+		plan, _ := command(t, 0, principalArgs(verb, dir, "--plan", "-o", "json")...)
+		wantOnlyNone(t, plan)
+		js := admin(t, d, url, "main", "")
+		out = inventory(t, js)
+		record, recorded := out["record cotal_acl_main/local-alice-"+strings.Repeat("a", 26)]
+		durable, err := js.ConsumerInfo("DM_main", "dm_local-alice-"+strings.Repeat("a", 26))
+		if frontier == 0 {
+			if recorded || !errors.Is(err, nats.ErrConsumerNotFound) {
+				t.Errorf("record %q and durable (%v) are still there", record, err)
+			}
+			return
+		}
+		var row struct {
+			ActivationFrontier struct{ DM uint64 }
+		}
+		if err := errors.Join(err, json.Unmarshal([]byte(record), &row)); err != nil {
+			t.Fatalf("record %q: %v", record, err)
+		}
+		if row.ActivationFrontier.DM != frontier || durable.Config.OptStartSeq != frontier+1 {
+			t.Errorf("frontier %d and start %d, want %d and %d", row.ActivationFrontier.DM, durable.Config.OptStartSeq, frontier, frontier+1)
+		}
+	})
+	return out
+}

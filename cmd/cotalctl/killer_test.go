@@ -1,0 +1,144 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cotalctl/cotalctl/internal/provision"
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// killAt makes the test binary a run of provisioning that kills itself after so many events; 0 is never.
+const killAt = "COTALCTL_TEST_KILL_AT"
+
+// killer counts the events of a run: every file written in the directory, every action applied at the broker.
+type killer struct {
+	at     int
+	events []string
+}
+
+func (k *killer) event(name string) {
+	if k.events = append(k.events, name); len(k.events) == k.at {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal does not come back
+	}
+}
+
+func (k *killer) wrote(rel string) error {
+	k.event("file " + rel)
+	return nil
+}
+
+func (k *killer) applied(a provision.Action) { k.event(a.Action + " " + a.Kind + " " + a.Name) }
+
+// killable is main of the re-executed test binary: "space", "principal" or "deprovision", and the directory.
+func killable() (code int, ok bool) {
+	at, ok := os.LookupEnv(killAt)
+	if !ok {
+		return 0, false
+	}
+	k := &killer{}
+	err := errors.New("want: OPERATION DIRECTORY")
+	if k.at, _ = strconv.Atoi(at); len(os.Args) == 3 {
+		err = k.run(testApp(context.Background()), os.Args[1], os.Args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1, true
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(k.events); err != nil {
+		return 1, true
+	}
+	return 0, true
+}
+
+func (k *killer) run(a *app, op, dir string) error {
+	req := spaceRequest{dir: dir, name: "main", server: serverFlags{Timeout: patience}}
+	switch op {
+	case "space":
+		return k.space(a, req)
+	case "principal":
+		return k.lifecycle(a, req, (*provision.Session).PlanLifecycle)
+	case "deprovision":
+		return k.lifecycle(a, req, (*provision.Session).PlanRemoval)
+	}
+	return fmt.Errorf("unknown operation %q", op)
+}
+
+// space is "provision space main" with an observer of every file: the directory is made first, as the command would make it.
+func (k *killer) space(a *app, req spaceRequest) error {
+	c, topology, err := req.load(trust.SpaceInfo{})
+	if err != nil {
+		return err
+	}
+	if _, _, err := trust.Ensure(a.ctx, req.dir, trust.Options{Now: a.now(), Rand: a.rand,
+		MintSystem: a.mintSystem(c, topology, req.name), OnWrite: k.wrote}); err != nil {
+		return err
+	}
+	w, err := a.prepare(req)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	w.dir.Observe(k.wrote)
+	w.after = k.applied
+	plan, err := w.plan()
+	if err != nil {
+		return err
+	}
+	return w.apply(plan)
+}
+
+func (k *killer) lifecycle(a *app, req spaceRequest, planner planLifecycle) error {
+	w, err := a.open(req)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	in, err := paramFlags{Set: principalSet}.input(w.contract.Profiles[w.contract.Lifecycles[lifecyclePrincipal].Profile], w.name)
+	if err != nil {
+		return err
+	}
+	plan, err := w.lifecycle(planner, in)
+	if err != nil {
+		return err
+	}
+	k.event("planned")
+	return plan.Apply(a.ctx, k.applied)
+}
+
+// child runs an operation that is killed after the given event, or not at all for 0; it returns the events of a complete run.
+func child(t *testing.T, op, dir string, at int) []string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, op, dir)
+	cmd.Env = append(os.Environ(), killAt+"="+strconv.Itoa(at))
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if at == 0 {
+		var events []string
+		if err := errors.Join(err, json.Unmarshal(out, &events)); err != nil {
+			t.Fatalf("%s: %v\n%s", op, err, errs.String())
+		}
+		return events
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("%s killed at %d: got %v, want killed\n%s", op, at, err, errs.String())
+	}
+	return nil
+}
