@@ -24,8 +24,8 @@ func TestScaffold(t *testing.T) {
 		if c.Name != tt.want {
 			t.Errorf("%s: name, got %q, want %q", tt.dir, c.Name, tt.want)
 		}
-		if len(c.Profiles) != 2 || len(c.Resources) != 2 || len(c.Rows) == 0 {
-			t.Errorf("%s: got %d profiles, %d resources, %d rows, want 2, 2, some", tt.dir, len(c.Profiles), len(c.Resources), len(c.Rows))
+		if len(c.Profiles) != 5 || len(c.Resources) != 2 || len(c.Rows) == 0 {
+			t.Errorf("%s: got %d profiles, %d resources, %d rows, want 5, 2, some", tt.dir, len(c.Profiles), len(c.Resources), len(c.Rows))
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, ".new-*")); len(left) > 0 {
 			t.Errorf("%s: temporary files left: %v", tt.dir, left)

@@ -14,6 +14,6 @@ func (c *initCmd) Run(a *app) error {
 	if err := matrix.Scaffold(c.Dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s: a contract with two profiles; check it with cotalctl matrix check %s\n", shown(c.Dir), shown(c.Dir))
+	fmt.Fprintf(a.stdout, "%s: a small contract; check it with cotalctl matrix check %s\n", shown(c.Dir), shown(c.Dir))
 	return nil
 }
