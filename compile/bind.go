@@ -2,12 +2,11 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // Input is what a caller gives for a profile's parameters: string, bool, []any and map[string]any, as a parameter file or
@@ -35,32 +34,48 @@ type binder struct {
 // bind checks every parameter of p and returns them by name. Problems name the parameter by its path.
 func bind(c *contract.Contract, p *contract.Profile, in Input) (map[string]*value, contract.Problems) {
 	b := &binder{c: c, input: in}
-	out := make(map[string]*value, len(p.Params)+1)
-	known := make([]string, 0, len(p.Params)+1)
-	for _, param := range append([]*contract.Param{spaceParam(c)}, p.Params...) {
-		known = append(known, param.Name)
+	params := parameters(c, p)
+	out := make(map[string]*value, len(params))
+	for _, param := range params {
 		if v := b.param(param, in.Values[param.Name], param.Name); v != nil {
 			out[param.Name] = v
 		}
 	}
-	b.unknown(in.Values, known, "", "parameter")
+	b.unknown(in.Values, params, "", "parameter")
 	return out, b.probs
 }
 
-func spaceParam(c *contract.Contract) *contract.Param {
-	return &contract.Param{Name: SpaceParam, Type: &contract.Type{Kind: contract.TypeScalar, Grammar: c.Grammars[SpaceParam]}}
+// parameters are all that a profile takes: the space, the member of a family, and what it declares. A nil contract leaves out
+// the grammar of the space.
+func parameters(c *contract.Contract, p *contract.Profile) []*contract.Param {
+	space := &contract.Type{Kind: contract.TypeScalar}
+	if c != nil {
+		space.Grammar = c.Grammars[SpaceParam]
+	}
+	out := make([]*contract.Param, 0, len(p.Params)+2)
+	out = append(out, &contract.Param{Name: SpaceParam, Type: space})
+	if f := p.Family; f != nil {
+		out = append(out, &contract.Param{Name: f.Param, Pos: p.Pos,
+			Type: &contract.Type{Kind: contract.TypeMember, Of: f.Of, Within: &contract.Filter{Of: f.Of, Where: f.Where}}})
+	}
+	return append(out, p.Params...)
 }
 
 func (b *binder) fail(path, what, got, want, hint string) {
 	b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[path], What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
 }
 
-func (b *binder) unknown(given map[string]any, known []string, prefix, noun string) {
+func (b *binder) unknown(given map[string]any, known []*contract.Param, prefix, noun string) {
 	for name := range given { // sorted when the problems are
-		if !slices.Contains(known, name) {
-			b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[prefix+name],
-				What: "unknown " + noun, Got: fmt.Sprintf("%q", prefix+name), Want: "one of " + strings.Join(known, ", ")})
+		if slices.ContainsFunc(known, func(p *contract.Param) bool { return p.Name == name }) {
+			continue
 		}
+		names := make([]string, len(known))
+		for i, p := range known {
+			names[i] = p.Name
+		}
+		b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[prefix+name],
+			What: "unknown " + noun, Got: quote(prefix + name), Want: "one of " + strings.Join(names, ", ")})
 	}
 }
 
@@ -73,7 +88,11 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 		return b.value(p.Type, given, path)
 	}
 	if !p.Optional {
-		b.fail(path, "missing", "nothing", describe(p.Type), "give it with --set "+path+"=… or in --params FILE")
+		hint := "give it with --set " + path + "=… or in --params FILE"
+		if strings.Contains(path, ".") {
+			hint = "give it in --params FILE: a flag carries no records"
+		}
+		b.fail(path, "missing", "nothing", describe(p.Type), hint)
 	}
 	return nil
 }
@@ -100,7 +119,7 @@ func (b *binder) value(t *contract.Type, given any, path string) *value {
 		return b.recordValue(t.Record, given, path)
 	case contract.TypeBool:
 		if v, ok := given.(bool); ok {
-			return textValue(fmt.Sprint(v))
+			return &value{text: strconv.FormatBool(v), boolean: true}
 		}
 		b.fail(path, "is not a boolean", show(given), "true or false", "")
 		return nil
@@ -139,16 +158,17 @@ func (b *binder) list(t *contract.Type, given any, path string) *value {
 	v := &value{isList: true, list: make([]*value, 0, len(items))}
 	seen := make(map[string]bool, len(items))
 	for i, item := range items {
-		at := fmt.Sprintf("%s.%d", path, i)
+		at := path + "." + strconv.Itoa(i)
 		e := b.value(t.Elem, item, at)
 		if e == nil {
 			continue
 		}
-		if e.text != "" && seen[e.text] {
-			b.fail(at, "stands twice in the list", quote(e.text), "each element once", "")
+		key := e.identity()
+		if seen[key] {
+			b.fail(at, "stands twice in the list", show(item), "each element once", "")
 			continue
 		}
-		seen[e.text] = true
+		seen[key] = true
 		v.list = append(v.list, e)
 	}
 	return v
@@ -170,14 +190,12 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 		b.fail(path, "is not a record", show(given), "the fields of "+r.Name, "")
 		return nil
 	}
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.Name
+	for _, f := range fields {
 		if fv := b.param(f, m[f.Name], path+"."+f.Name); fv != nil {
 			v.fields[f.Name] = fv
 		}
 	}
-	b.unknown(m, known, path+".", "field")
+	b.unknown(m, fields, path+".", "field")
 	return v
 }
 
@@ -215,71 +233,4 @@ func caseNames(r *contract.Record) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func (b *binder) member(t *contract.Type, name, path string) *value {
-	k, ok := b.c.Kinds[name]
-	if ok && kindHas(k, t.Within) {
-		return &value{text: name, kind: k}
-	}
-	var names []string
-	for _, k := range contract.Sorted(b.c.Kinds) {
-		if kindHas(k, t.Within) {
-			names = append(names, k.Name)
-		}
-	}
-	b.fail(path, "is not a member of "+t.Of, quote(name), "one of "+strings.Join(names, ", "), "")
-	return nil
-}
-
-// subtree binds a pattern below a resource: it must lie within one allowed kind and touch no forbidden one.
-func (b *binder) subtree(t *contract.Type, text, path string) *value {
-	p, err := subject.ParseStrict(text)
-	if err != nil {
-		b.fail(path, "is not a subject pattern", quote(text), "tokens, * and a final >", "")
-		return nil
-	}
-	within := t.Within == nil
-	for _, k := range contract.Sorted(b.c.Kinds) {
-		tree := kindTree(k)
-		if t.Within != nil && kindHas(k, t.Within) && subject.Covers(tree, p) {
-			within = true
-		}
-		if t.Never != nil && kindHas(k, t.Never) && subject.Overlaps(tree, p) {
-			b.fail(path, "reaches kind "+k.Name, quote(text), "a subtree outside it", "")
-			return nil
-		}
-	}
-	if !within {
-		b.fail(path, "lies in no allowed kind", quote(text), "a subtree of one readable kind", "")
-		return nil
-	}
-	return textValue(text)
-}
-
-// kindTree is every key of a kind: its literal tokens, "*" for placeholders, and the halves below it.
-func kindTree(k *contract.Kind) subject.Pattern {
-	var b strings.Builder
-	for _, part := range k.Key.Parts {
-		if part.Path == nil {
-			b.WriteString(part.Lit)
-		} else {
-			b.WriteByte('*')
-		}
-	}
-	tokens := strings.Split(b.String(), ".")
-	return subject.Pattern(tokens[0] + ".>")
-}
-
-func kindHas(k *contract.Kind, f *contract.Filter) bool {
-	if f == nil {
-		return true
-	}
-	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-	for name, want := range f.Where {
-		if flags[name] != want {
-			return false
-		}
-	}
-	return true
 }

@@ -22,8 +22,11 @@ func Close(grants []Grant) ([]Grant, error) {
 	out := slices.Clone(kept)
 	for i := range kept {
 		g := &kept[i]
+		if g.Dir != Sub || g.Deny {
+			continue
+		}
 		closing, open := subject.Closing(g.Entry)
-		if g.Dir != Sub || g.Deny || !open {
+		if !open {
 			continue
 		}
 		if p := soundClosing(kept, i, closing.Pattern); p != nil {
@@ -42,7 +45,7 @@ func dropCovered(grants []Grant) []Grant {
 	kept, dropped := slices.Clone(grants), make([]bool, len(grants))
 	for i := range kept {
 		g := &kept[i]
-		if _, open := subject.Closing(g.Entry); g.Dir != Sub || g.Deny || !open || g.Entry.Queue != "" {
+		if g.Dir != Sub || g.Deny || g.Entry.Queue != "" || subject.Widen(g.Entry.Pattern) == g.Entry.Pattern {
 			continue
 		}
 		for j := range kept {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // GrammarError says how a value misses its grammar.
@@ -22,8 +23,7 @@ func CheckGrammar(g *contract.Grammar, text string) *GrammarError {
 		return &GrammarError{Want: fmt.Sprintf("at most %d bytes", g.Max)}
 	}
 	if !g.Dotted {
-		// Whatever the expression says, a token grammar never admits what would be more than one token.
-		if !g.Token.MatchString(text) || strings.ContainsAny(text, ".*> \t\r\n") {
+		if !g.Token.MatchString(text) || !literalToken(text) {
 			return &GrammarError{Want: g.Source}
 		}
 		return nil
@@ -37,11 +37,18 @@ func CheckGrammar(g *contract.Grammar, text string) *GrammarError {
 		case seg == "*" && g.Star == contract.StarInner:
 			// D3: a final "*" also admits deeper subjects, and its history filter cannot be closed.
 			return &GrammarError{Want: "no final *", Hint: "list the names one by one, or use > for the whole subtree"}
-		case !g.Token.MatchString(seg) || seg == "" || strings.ContainsAny(seg, "*> \t\r\n"):
+		case !g.Token.MatchString(seg) || !literalToken(seg):
 			return &GrammarError{Want: "dot-separated segments of " + g.Source}
 		}
 	}
 	return nil
+}
+
+// literalToken reports whether text is one token of a subject without wildcards, whatever an expression says: no grammar admits
+// what the broker would read as more, or what splits a permission entry.
+func literalToken(text string) bool {
+	p, err := subject.ParseStrict(text)
+	return err == nil && p.IsLiteral() && !strings.Contains(text, ".")
 }
 
 func grammarName(g *contract.Grammar) string { return "grammar " + cmp.Or(g.Name, "in place") }

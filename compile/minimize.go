@@ -27,6 +27,7 @@ func direction(grants []Grant, dir Dir) List {
 type kept struct {
 	entry subject.Entry
 	rows  []string
+	lead  string // of a wildcard entry: what stands before its first wildcard
 }
 
 func reduce(grants []Grant, dir Dir, deny bool) []Entry {
@@ -54,6 +55,7 @@ func maximal(list []*kept) []*kept {
 	var wild []*kept
 	for _, k := range list {
 		if k.entry.Queue == "" && !k.entry.Pattern.IsLiteral() {
+			k.lead = string(k.entry.Pattern[:strings.IndexAny(string(k.entry.Pattern), "*>")])
 			wild = append(wild, k)
 		}
 	}
@@ -88,7 +90,7 @@ func coverer(wild []*kept, k *kept) *kept {
 		return nil
 	}
 	for _, w := range wild {
-		if w != k && subject.Covers(w.entry.Pattern, k.entry.Pattern) {
+		if w != k && strings.HasPrefix(string(k.entry.Pattern), w.lead) && subject.Covers(w.entry.Pattern, k.entry.Pattern) {
 			return w
 		}
 	}

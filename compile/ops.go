@@ -2,7 +2,6 @@ package compile
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
@@ -45,7 +44,7 @@ func (r *resolver) emit(s *Scope) error {
 }
 
 func (r *resolver) one(s *Scope, dir Dir, prefix string, t, queue contract.Template) error {
-	text, err := s.Text(t)
+	text, err := s.textBelow(prefix, t)
 	if err != nil {
 		return err
 	}
@@ -58,12 +57,15 @@ func (r *resolver) one(s *Scope, dir Dir, prefix string, t, queue contract.Templ
 			return err
 		}
 	}
-	return r.add(dir, prefix+text, q, s.storedBy(prefix+text, dir)...)
+	if dir == Sub || r.row.Deny {
+		return r.add(dir, text, q)
+	}
+	return r.add(dir, text, q, s.storedBy(subject.Pattern(text))...)
 }
 
 // checkToken refuses anything but one literal token: every consumer-name and queue token in a grant is a literal.
 func checkToken(what, text string) error {
-	if text == "" || strings.ContainsAny(text, ".*> \t\r\n") {
+	if !literalToken(text) {
 		return &contract.Problem{What: what + " is not one literal token", Got: quote(text), Want: "a token without '.', '*', '>' or spaces"}
 	}
 	return nil
@@ -97,6 +99,9 @@ func (s *Scope) consumer(op *contract.Op) (c consumer, err error) {
 	return c, checkToken("consumer name", c.name)
 }
 
+// tailVerbs are the consumer verbs whose API subject is "CONSUMER.<verb>.<stream>.<consumer>".
+var tailVerbs = map[string]string{"info": "CONSUMER.INFO.", "next": "CONSUMER.MSG.NEXT.", "delete": "CONSUMER.DELETE."}
+
 func (r *resolver) consume(s *Scope) error {
 	c, err := s.consumer(&r.row.Op)
 	if err != nil {
@@ -105,22 +110,16 @@ func (r *resolver) consume(s *Scope) error {
 	id := c.stream + "." + c.name
 	stored := s.storedFamilies(c)
 	for _, verb := range r.row.Op.Verbs {
-		switch verb {
-		case "create":
-			if c.filter == "" {
-				return &contract.Problem{What: "consumer create without a filter", Got: quote(id), Want: "a filter, which the broker pins to the request body",
-					Hint: "give the row or the consumer a filter:"}
-			}
-			err = r.add(Pub, apiPrefix+"CONSUMER.CREATE."+id+"."+c.filter, "")
-		case "info":
-			err = r.add(Pub, apiPrefix+"CONSUMER.INFO."+id, "")
-		case "next":
-			err = r.add(Pub, apiPrefix+"CONSUMER.MSG.NEXT."+id, "", stored...)
-		case "delete":
-			err = r.add(Pub, apiPrefix+"CONSUMER.DELETE."+id, "")
-		case "ack":
+		switch tail, plain := tailVerbs[verb]; {
+		case verb == "create":
+			err = r.create(id, c.filter)
+		case verb == "ack":
 			// An acknowledgement can carry +NXT, so it reads as NEXT does (broker-facts J4c).
 			err = r.add(Pub, ackPrefix+id+".>", "", stored...)
+		case verb == "next":
+			err = r.add(Pub, apiPrefix+tail+id, "", stored...)
+		case plain:
+			err = r.add(Pub, apiPrefix+tail+id, "")
 		default:
 			err = fmt.Errorf("consumer verb %q is not known", verb)
 		}
@@ -131,18 +130,13 @@ func (r *resolver) consume(s *Scope) error {
 	return nil
 }
 
-// storedFamilies is what a consumer can deliver: its filter, else all that its stream captures.
-func (s *Scope) storedFamilies(c consumer) []subject.Pattern {
-	if p, err := subject.ParseStrict(c.filter); err == nil {
-		return []subject.Pattern{p}
+// create grants one consumer by its full literal name and filter, which the broker pins to the request's body.
+func (r *resolver) create(id, filter string) error {
+	if filter == "" {
+		return &contract.Problem{What: "consumer create without a filter", Got: quote(id), Want: "a filter, which the broker pins to the request body",
+			Hint: "give the row or the consumer a filter:"}
 	}
-	var out []subject.Pattern
-	for _, f := range s.families() {
-		if f.stream == c.stream {
-			out = append(out, f.subjects...)
-		}
-	}
-	return out
+	return r.add(Pub, apiPrefix+"CONSUMER.CREATE."+id+"."+filter, "")
 }
 
 func (r *resolver) read(s *Scope) error {
@@ -162,7 +156,7 @@ func (r *resolver) read(s *Scope) error {
 		return err
 	}
 	if s.c.Resources[op.Resource].Bucket {
-		key = kvPrefix + strings.TrimPrefix(stream, "KV_") + "." + key
+		key = kvPrefix + bucketOf(stream) + "." + key
 	}
 	return r.add(Pub, apiPrefix+"DIRECT.GET."+stream+"."+key, "")
 }
@@ -173,11 +167,10 @@ func (r *resolver) kv(s *Scope) error {
 	if err != nil {
 		return err
 	}
-	key, err := s.Text(*op.Key)
+	subj, err := s.textBelow(kvPrefix+bucket+".", *op.Key)
 	if err != nil {
 		return err
 	}
-	subj := kvPrefix + bucket + "." + key
 	stream := "KV_" + bucket
 	switch op.Verbs[0] {
 	case "put":
@@ -233,54 +226,4 @@ func (r *resolver) stream(s *Scope) error {
 		}
 	}
 	return nil
-}
-
-// family is what one stream of the contract captures.
-type family struct {
-	stream   string
-	subjects []subject.Pattern
-}
-
-// families lists the streams of the scope's topology with their subjects, in resource order, once evaluated.
-func (s *Scope) families() []family {
-	if *s.stored != nil {
-		return *s.stored
-	}
-	out := []family{}
-	for _, r := range contract.Sorted(s.c.Resources) {
-		stream, err := s.StreamName(r.ID)
-		if err != nil {
-			continue // reported where a row names it
-		}
-		f := family{stream: stream}
-		if r.Bucket {
-			f.subjects = []subject.Pattern{subject.Pattern(kvPrefix + strings.TrimPrefix(stream, "KV_") + ".>")}
-		}
-		for _, t := range r.Subjects {
-			if text, err := s.Text(t); err == nil {
-				f.subjects = append(f.subjects, subject.Pattern(text))
-			}
-		}
-		out = append(out, f)
-	}
-	*s.stored = out
-	return out
-}
-
-// storedBy finds what a raw API grant can pull onto the inbox: the subjects of every stream whose MSG.NEXT, ACK or push
-// create it overlaps.
-func (s *Scope) storedBy(text string, dir Dir) []subject.Pattern {
-	if dir != Pub || !strings.HasPrefix(text, "$JS.") {
-		return nil
-	}
-	var out []subject.Pattern
-	for _, f := range s.families() {
-		for _, verb := range []string{apiPrefix + "CONSUMER.MSG.NEXT." + f.stream + ".>", ackPrefix + f.stream + ".>", apiPrefix + "CONSUMER.CREATE." + f.stream + ".>"} {
-			if subject.Overlaps(subject.Pattern(text), subject.Pattern(verb)) {
-				out = append(out, f.subjects...)
-				break
-			}
-		}
-	}
-	return out
 }

@@ -10,8 +10,8 @@ import (
 // ParseSet reads repeated "name=value" flags into values, typed by the profile's parameters: a list value is comma-separated,
 // an empty one is the empty list, and the last of one name wins. It reports unknown names and shapes that a flag cannot carry.
 func ParseSet(p *contract.Profile, flags []string) (map[string]any, error) {
-	types := map[string]*contract.Type{SpaceParam: {Kind: contract.TypeScalar}}
-	for _, param := range p.Params {
+	types := map[string]*contract.Type{}
+	for _, param := range parameters(nil, p) {
 		types[param.Name] = param.Type
 	}
 	out := make(map[string]any, len(flags))
@@ -20,7 +20,11 @@ func ParseSet(p *contract.Profile, flags []string) (map[string]any, error) {
 		name, text, ok := strings.Cut(f, "=")
 		t := types[name]
 		if !ok || t == nil {
-			probs = append(probs, &contract.Problem{What: "--set " + name, Got: quote(f),
+			what := "--set"
+			if contract.IsName(name) {
+				what += " " + name
+			}
+			probs = append(probs, &contract.Problem{What: what, Got: quote(f),
 				Want: "name=value with name one of " + strings.Join(contract.SortedKeys(types), ", ")})
 			continue
 		}

@@ -133,51 +133,71 @@ func checkRows(t *rapid.T, grants []Grant, l List) {
 	}
 }
 
+// drawAllows draws plain subscribe allows, most of them open and close to each other.
+func drawAllows(t *rapid.T) []Grant {
+	patterns := universe([]string{"a", "*", ">"}, 3)
+	open := slices.DeleteFunc(slices.Clone(patterns), func(p string) bool { return !strings.HasSuffix(p, "*") })
+	grants := make([]Grant, rapid.IntRange(1, 4).Draw(t, "grants"))
+	for i := range grants {
+		from := patterns
+		if rapid.Bool().Draw(t, "open") {
+			from = open
+		}
+		id := fmt.Sprintf("R%d", i)
+		grants[i] = Grant{Row: &contract.Row{ID: id}, Rows: []string{id}, Dir: Sub,
+			Entry: subject.Entry{Pattern: subject.Pattern(rapid.SampledFrom(from).Draw(t, "pattern"))}}
+	}
+	return grants
+}
+
 // TestClosingHoldsArity draws subscribe allows, closes them, and holds the result against what the patterns say: a subject is
 // delivered exactly when some allow matches it, whatever wildcard the holder subscribes with.
 func TestClosingHoldsArity(t *testing.T) {
 	subjects, subs := universe([]string{"a", "b"}, 4), universe([]string{"a", "b", "*", ">"}, 4)
 	deliveries, refusedSets, closed := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		var grants []Grant
-		for _, g := range drawGrants(t) {
-			if g.Dir == Sub && !g.Deny && g.Entry.Queue == "" {
-				grants = append(grants, g)
+		for range 10 {
+			grants := drawAllows(t)
+			out, err := Close(grants)
+			if err != nil {
+				refusedSets++
+				continue
 			}
-		}
-		out, err := Close(grants)
-		if err != nil {
-			refusedSets++
-			return
-		}
-		closed += len(out) - len(grants)
-		_, list := Minimize(out)
-		perms := subject.Permissions{Sub: compiled(list)}
-		for _, g := range grants {
-			if !perms.CanSubscribe(string(g.Entry.Pattern), "").Allowed {
-				t.Fatalf("%s: granted, but its own subscription is refused", g.Entry)
-			}
-		}
-		for _, m := range subjects {
-			want := slices.ContainsFunc(grants, func(g Grant) bool { return g.Entry.Pattern.Matches(m) })
-			got := false
-			for _, s := range subs {
-				if subject.Pattern(s).Matches(m) && perms.CanSubscribe(s, "").Allowed && perms.Delivers(s, "", m) {
-					got = true
-				}
-			}
-			deliveries++
-			if got != want {
-				t.Fatalf("%s: reachable %t, want %t; allow %v deny %v", m, got, want, list.Allow, list.Deny)
-			}
-			// Nothing that the grants admit may be lost on the exact subscription either.
-			if want && (!perms.CanSubscribe(m, "").Allowed || !perms.Delivers(m, "", m)) {
-				t.Fatalf("%s: granted but lost", m)
-			}
+			_, list := Minimize(out)
+			closed += len(list.Deny)
+			deliveries += checkArity(t, grants, list, subjects, subs)
 		}
 	})
 	if deliveries == 0 || refusedSets == 0 || closed == 0 {
 		t.Fatalf("saw %d deliveries, %d refused sets, %d closing denies: the test saw too little", deliveries, refusedSets, closed)
 	}
 	t.Logf("%d deliveries, %d refused sets, %d closing denies", deliveries, refusedSets, closed)
+}
+
+// checkArity holds a closed list against the grants that it was made of, subject by subject, and returns how many it tried.
+func checkArity(t *rapid.T, grants []Grant, list List, subjects, subs []string) int {
+	perms := subject.Permissions{Sub: compiled(list)}
+	for _, g := range grants {
+		if !perms.CanSubscribe(string(g.Entry.Pattern), "").Allowed {
+			t.Fatalf("%s: granted, but its own subscription is refused", g.Entry)
+		}
+	}
+	accepted := slices.DeleteFunc(slices.Clone(subs), func(s string) bool { return !perms.CanSubscribe(s, "").Allowed })
+	for _, m := range subjects {
+		want := slices.ContainsFunc(grants, func(g Grant) bool { return g.Entry.Pattern.Matches(m) })
+		got := slices.ContainsFunc(accepted, func(s string) bool { return perms.Delivers(s, "", m) })
+		if got != want {
+			t.Fatalf("%s: reachable %t, want %t; allow %v deny %v", m, got, want, list.Allow, list.Deny)
+		}
+		// Nothing that the grants admit may be lost on the exact subscription, or on the granted pattern itself.
+		if want && (!perms.CanSubscribe(m, "").Allowed || !perms.Delivers(m, "", m)) {
+			t.Fatalf("%s: granted but lost", m)
+		}
+		for _, g := range grants {
+			if p := string(g.Entry.Pattern); g.Entry.Pattern.Matches(m) && !perms.Delivers(p, "", m) {
+				t.Fatalf("%s: granted by %s, withheld from its subscription", m, p)
+			}
+		}
+	}
+	return len(subjects)
 }

@@ -12,8 +12,11 @@ import (
 // Bounds of any subject that a row may name (design §3).
 const (
 	MaxSubjectBytes  = 1024
-	MaxSubjectTokens = 16 // of an application subject, or of the tail behind an API prefix
+	MaxSubjectTokens = 16 // of an application subject or KV subject, and of a filter behind an API prefix
 )
+
+// apiTokens is the longest prefix in front of a filter: $JS.API.CONSUMER.CREATE.<stream>.<consumer>.
+const apiTokens = 6
 
 // Dir is the direction of a grant.
 type Dir string
@@ -26,7 +29,7 @@ const (
 
 // Grant is one permission that a row resolves to, before the broker's gaps are closed.
 type Grant struct {
-	Row   *contract.Row // nil for a closing deny
+	Row   *contract.Row // of a closing deny: the row of the allow that it closes
 	Rows  []string      // row ids that the grant stands for
 	Deny  bool
 	Dir   Dir
@@ -39,12 +42,12 @@ type Grant struct {
 // Resolve binds the rows of the scope's profile that stand in the given account and returns their grants in row order.
 // Problems carry the position and id of the row.
 func Resolve(s *Scope, account string) ([]Grant, error) {
-	r := &resolver{scope: s, account: account}
+	r := &resolver{scope: s, account: account, grants: make([]Grant, 0, 64)}
 	for _, row := range s.c.Rows {
 		if !appliesTo(row, s.profile.Name, s.topology.Name) || row.Op.Kind == contract.OpShare {
 			continue
 		}
-		r.row = row
+		r.row, r.rows = row, []string{row.ID}
 		if err := r.each(s, row.Each); err != nil {
 			r.fail(err)
 		}
@@ -63,6 +66,7 @@ type resolver struct {
 	scope   *Scope
 	account string
 	row     *contract.Row
+	rows    []string // the row's id, shared by its grants
 	grants  []Grant
 	probs   contract.Problems
 }
@@ -106,36 +110,6 @@ func (r *resolver) each(s *Scope, rest []contract.Each) error {
 	return r.emit(s)
 }
 
-// rowAccount is where a row stands: as it says, else with the resource that it names, else with its profile.
-func (r *resolver) rowAccount(s *Scope) string {
-	op := &r.row.Op
-	res := op.Resource
-	if res == "" && op.Consumer != "" {
-		res = s.c.Consumers[op.Consumer].Resource
-	}
-	if res == "" && op.Kind == contract.OpAPI {
-		res = s.firstResource(op.Subject)
-	}
-	switch {
-	case r.row.Account != "":
-		return s.topology.Account(r.row.ID, r.row.Account)
-	case res != "":
-		return s.Account(res)
-	case slices.Contains(r.row.Profiles, "*"):
-		return r.account // a row of every profile stands wherever the profile has a credential
-	}
-	return s.topology.Account(s.profile.Name, s.profile.Home)
-}
-
-func (s *Scope) firstResource(t contract.Template) string {
-	for _, path := range t.Paths() {
-		if v, err := s.lookup(path[0]); err == nil && v != nil && v.resource != nil {
-			return v.resource.ID
-		}
-	}
-	return ""
-}
-
 // add checks one pattern and appends its grant.
 func (r *resolver) add(dir Dir, text, queue string, stored ...subject.Pattern) error {
 	p, err := subject.ParseStrict(text)
@@ -150,7 +124,7 @@ func (r *resolver) add(dir Dir, text, queue string, stored ...subject.Pattern) e
 			return err
 		}
 	}
-	r.grants = append(r.grants, Grant{Row: r.row, Rows: []string{r.row.ID}, Deny: r.row.Deny, Dir: dir,
+	r.grants = append(r.grants, Grant{Row: r.row, Rows: r.rows, Deny: r.row.Deny, Dir: dir,
 		Entry: subject.Entry{Pattern: p, Queue: queue}, Stored: stored})
 	return nil
 }
@@ -159,8 +133,12 @@ func checkBounds(text string) error {
 	if len(text) > MaxSubjectBytes {
 		return &contract.Problem{What: "subject is too long", Got: fmt.Sprintf("%d bytes", len(text)), Want: fmt.Sprintf("at most %d", MaxSubjectBytes)}
 	}
-	if !strings.HasPrefix(text, "$") && strings.Count(text, ".") >= MaxSubjectTokens {
-		return &contract.Problem{What: "subject has too many tokens", Got: fmt.Sprint(strings.Count(text, ".") + 1), Want: fmt.Sprintf("at most %d", MaxSubjectTokens)}
+	most := MaxSubjectTokens
+	if strings.HasPrefix(text, "$JS.") {
+		most += apiTokens
+	}
+	if n := strings.Count(text, ".") + 1; n > most {
+		return &contract.Problem{What: "subject has too many tokens", Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", most)}
 	}
 	return nil
 }

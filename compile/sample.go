@@ -2,195 +2,218 @@ package compile
 
 import (
 	"fmt"
-	"regexp/syntax"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Sample is a generated input of a profile: what an audit compiles when it is given the contract alone.
 type Sample struct {
-	Name  string // "full", "minimal", or "full reads=mediated": which choices it stands for
+	Name  string // "full", "minimal", "full reads=mediated", "full kind=goal": which choices it stands for
 	Input Input
 }
 
-// Samples returns inputs that reach every row of a profile: one with every optional parameter given, one more for each further
-// value of an enumerated parameter, and one with the required parameters alone. n picks the identities: different n give
-// different values of every grammar that admits more than one.
+// Samples returns inputs that reach the rows of a profile: one with every optional parameter given, one more for each further
+// value of an enumerated, boolean or one-of parameter, and one with the required parameters alone; all of them once per member
+// of a family. Lists of records hold every combination of their enumerated and boolean fields. Only a row whose condition asks
+// for one text of a grammar may stay out of reach. n picks the identities: different n give different values of every grammar
+// that admits as many.
 func Samples(c *contract.Contract, p *contract.Profile, space string, n int) []Sample {
-	out := []Sample{{Name: "full", Input: sampleInput(p, space, n, true)}, {Name: "minimal", Input: sampleInput(p, space, n, false)}}
+	s := sampler{c: c, n: n}
+	full := s.input(p, space, true)
+	out := []Sample{{"full", full}, {"minimal", s.input(p, space, false)}}
 	for _, param := range p.Params {
-		if param.Type.Kind != contract.TypeEnum {
+		if !chosen(param.Type) {
 			continue
 		}
-		for _, v := range param.Type.Enum {
-			if v == param.Default {
-				continue
+		for i := range s.choices(param.Type) {
+			v := s.value(param.Type, i, true)
+			if v == param.Default || param.Default == nil && i == 0 {
+				continue // the full one has it
 			}
-			in := sampleInput(p, space, n, true)
+			in := s.input(p, space, true)
 			in.Values[param.Name] = v
-			out = append(out, Sample{Name: fmt.Sprintf("full %s=%s", param.Name, v), Input: in})
+			out = append(out, Sample{fmt.Sprintf("full %s=%s", param.Name, choiceName(v)), in})
 		}
 	}
-	for i := range out {
-		sampleMembers(c, p, out[i].Input.Values)
+	if p.Family != nil {
+		return s.members(p.Family, out)
 	}
 	return out
 }
 
-func sampleInput(p *contract.Profile, space string, n int, full bool) Input {
+// chosen reports whether a type has a few values of its own to choose from.
+func chosen(t *contract.Type) bool {
+	return t.Kind == contract.TypeEnum || t.Kind == contract.TypeBool || t.Kind == contract.TypeRecord && t.Record.Cases != nil
+}
+
+func choiceName(v any) string {
+	if m, ok := v.(map[string]any); ok {
+		return contract.SortedKeys(m)[0] // the one case
+	}
+	return fmt.Sprint(v)
+}
+
+// sampler makes the values of one identity.
+type sampler struct {
+	c *contract.Contract
+	n int
+}
+
+// members repeats the samples for each member of a family.
+func (s sampler) members(f *contract.Family, samples []Sample) []Sample {
+	var out []Sample
+	for _, k := range contract.Sorted(s.c.Kinds) {
+		if !kindHas(k, &contract.Filter{Of: f.Of, Where: f.Where}) {
+			continue
+		}
+		for _, sample := range samples {
+			values := maps.Clone(sample.Input.Values)
+			values[f.Param] = k.Name
+			out = append(out, Sample{fmt.Sprintf("%s %s=%s", sample.Name, f.Param, k.Name), Input{Values: values}})
+		}
+	}
+	return out
+}
+
+func (s sampler) input(p *contract.Profile, space string, full bool) Input {
 	values := map[string]any{SpaceParam: space}
 	for _, param := range p.Params {
-		if v := sampleParam(param, n, full); v != nil {
+		if v := s.param(param, 0, full); v != nil {
 			values[param.Name] = v
 		}
 	}
 	return Input{Values: values}
 }
 
-// sampleParam leaves defaults to the binder, except that a full sample fills optional parameters.
-func sampleParam(p *contract.Param, n int, full bool) any {
-	if p.Default != nil && p.Default != contract.DefaultUserKey || p.Optional && !full {
+// param leaves defaults to the binder where there is nothing to choose, except that a full sample fills optional parameters.
+func (s sampler) param(p *contract.Param, pick int, full bool) any {
+	defaulted := p.Default != nil && p.Default != contract.DefaultUserKey
+	if defaulted && (pick == 0 || !chosen(p.Type)) || p.Optional && !full {
 		return nil
 	}
-	return sampleValue(p.Type, n, full)
+	return s.value(p.Type, pick, full)
 }
 
-func sampleValue(t *contract.Type, n int, full bool) any {
+// value makes a value; pick chooses among those of an enumeration, a boolean and the cases of a record.
+func (s sampler) value(t *contract.Type, pick int, full bool) any {
 	switch t.Kind {
 	case contract.TypeBool:
-		return false
+		return pick%2 == 1
 	case contract.TypeEnum:
-		return t.Enum[0]
+		return t.Enum[pick%len(t.Enum)]
 	case contract.TypeList:
 		if !full {
 			return []any{}
 		}
-		return sampleList(t.Elem, n)
+		return s.list(t.Elem)
 	case contract.TypeRecord:
-		return sampleRecord(t.Record, n, 0)
-	case contract.TypeScalar:
-		return SampleText(t.Grammar, n)
+		return s.record(t.Record, pick)
+	case contract.TypeMember:
+		return s.member(t, pick)
+	case contract.TypePattern:
+		return s.subtree(t, pick)
 	}
-	return nil // members and subtrees depend on the contract: sampleMembers
+	return SampleText(t.Grammar, s.n)
 }
 
-// sampleList holds every value of an enumeration and every case of a one-of record, else two values.
-func sampleList(t *contract.Type, n int) []any {
-	switch {
-	case t.Kind == contract.TypeEnum:
-		list := make([]any, len(t.Enum))
-		for i, v := range t.Enum {
-			list[i] = v
-		}
-		return list
-	case t.Kind == contract.TypeRecord && t.Record.Cases != nil:
-		list := make([]any, 0, len(t.Record.Cases))
-		for i := range t.Record.Cases {
-			list = append(list, map[string]any{i: sampleFields(t.Record.Cases[i], n)})
-		}
-		slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-		return list
-	case t.Kind == contract.TypePattern || t.Kind == contract.TypeMember:
-		return []any{}
+// list holds every value of an enumeration, every case of a one-of record, every member and subtree, as many records as make
+// every choice of their fields, else two values.
+func (s sampler) list(t *contract.Type) []any {
+	if t.Kind == contract.TypeScalar {
+		two := []any{SampleText(t.Grammar, 2*s.n), SampleText(t.Grammar, 2*s.n+1)}
+		return slices.Compact(two)
 	}
-	a, b := sampleValue(t, 2*n, true), sampleValue(t, 2*n+1, true)
-	if fmt.Sprint(a) == fmt.Sprint(b) {
-		return []any{a}
+	list := []any{}
+	for i := range s.choices(t) {
+		if v := s.value(t, i, true); v != nil {
+			list = append(list, v)
+		}
 	}
-	return []any{a, b}
+	return list
 }
 
-func sampleRecord(r *contract.Record, n, pick int) any {
+// mostRecords bounds the combinations of fields that a list of records holds; above it, each choice stands in some element.
+const mostRecords = 16
+
+// choices counts the values that a list needs to hold every choice of its elements' type.
+func (s sampler) choices(t *contract.Type) int {
+	switch t.Kind {
+	case contract.TypeEnum:
+		return len(t.Enum)
+	case contract.TypeBool:
+		return 2
+	case contract.TypeMember, contract.TypePattern:
+		return len(s.allowed(t))
+	case contract.TypeRecord:
+		if t.Record.Cases != nil {
+			return len(t.Record.Cases)
+		}
+		all, most := s.combinations(t.Record.Fields)
+		if all <= mostRecords {
+			return all
+		}
+		return most
+	}
+	return 1
+}
+
+// combinations counts all combinations of the chosen fields, and the most choices of one of them.
+func (s sampler) combinations(fields []*contract.Param) (all, most int) {
+	all, most = 1, 1
+	for _, f := range fields {
+		if chosen(f.Type) {
+			all, most = all*s.choices(f.Type), max(most, s.choices(f.Type))
+		}
+	}
+	return all, most
+}
+
+func (s sampler) record(r *contract.Record, pick int) any {
 	if r.Cases != nil {
 		name := contract.SortedKeys(r.Cases)[pick%len(r.Cases)]
-		return map[string]any{name: sampleFields(r.Cases[name], n)}
+		return map[string]any{name: s.fields(r.Cases[name], 0)}
 	}
-	return sampleFields(r.Fields, n)
+	return s.fields(r.Fields, pick)
 }
 
-func sampleFields(fields []*contract.Param, n int) map[string]any {
+func (s sampler) fields(fields []*contract.Param, pick int) map[string]any {
+	all, _ := s.combinations(fields)
 	m := map[string]any{}
 	for _, f := range fields {
-		if v := sampleParam(f, n, true); v != nil {
+		own := pick
+		if chosen(f.Type) && all <= mostRecords {
+			own = pick % s.choices(f.Type)
+			pick /= s.choices(f.Type)
+		}
+		if v := s.param(f, own, true); v != nil {
 			m[f.Name] = v
 		}
 	}
 	return m
 }
 
-func sampleMembers(c *contract.Contract, p *contract.Profile, values map[string]any) {
-	for _, param := range p.Params {
-		if param.Type.Kind != contract.TypeMember {
-			continue
-		}
-		for _, k := range contract.Sorted(c.Kinds) {
-			if kindHas(k, param.Type.Within) {
-				values[param.Name] = k.Name
-				break
-			}
-		}
+func (s sampler) member(t *contract.Type, pick int) any {
+	if kinds := s.allowed(t); len(kinds) > 0 {
+		return kinds[pick%len(kinds)].Name
 	}
+	return nil
 }
 
-// SampleText returns a short text that fits a grammar. Different n give different texts where the grammar admits them.
-func SampleText(g *contract.Grammar, n int) string {
-	re, err := syntax.Parse(g.Token.String(), syntax.Perl)
-	if err != nil {
-		return ""
+// subtree is everything below the literal tokens of an allowed kind.
+func (s sampler) subtree(t *contract.Type, pick int) any {
+	kinds := s.allowed(t)
+	if len(kinds) == 0 {
+		return nil
 	}
-	var b strings.Builder
-	sampleRegexp(&b, re.Simplify(), &n)
-	return b.String()
+	trees := kindTrees(kinds[pick%len(kinds)])
+	return string(trees[len(trees)-1])
 }
 
-// sampleRegexp writes one match: the last alternative, the fewest repeats (but once for "?"-free stars of nothing), and
-// within the first free character class the n-th character.
-func sampleRegexp(b *strings.Builder, re *syntax.Regexp, n *int) {
-	switch re.Op {
-	case syntax.OpLiteral:
-		b.WriteString(string(re.Rune))
-	case syntax.OpCharClass:
-		b.WriteRune(pickRune(re.Rune, n))
-	case syntax.OpConcat, syntax.OpCapture:
-		for _, sub := range re.Sub {
-			sampleRegexp(b, sub, n)
-		}
-	case syntax.OpAlternate:
-		sampleRegexp(b, re.Sub[len(re.Sub)-1], n)
-	case syntax.OpPlus:
-		sampleRegexp(b, re.Sub[0], n)
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		b.WriteByte('x')
-	}
-}
-
-// pickRune takes the n-th rune of a class, letters first where it has any, and carries the rest of n to the next class.
-func pickRune(class []rune, n *int) rune {
-	var runes []rune
-	for i := 0; i+1 < len(class); i += 2 {
-		for r := class[i]; r <= class[i+1] && r < 128 && len(runes) < 128; r++ {
-			runes = append(runes, r)
-		}
-	}
-	if len(runes) == 0 {
-		return class[0]
-	}
-	slices.SortStableFunc(runes, func(a, b rune) int { return rank(a) - rank(b) })
-	r := runes[*n%len(runes)]
-	*n /= len(runes)
-	return r
-}
-
-func rank(r rune) int {
-	switch {
-	case r >= 'a' && r <= 'z':
-		return 0
-	case r >= 'A' && r <= 'Z':
-		return 1
-	case r >= '0' && r <= '9':
-		return 2
-	}
-	return 3
+// allowed are the kinds that a member or subtree may be of.
+func (s sampler) allowed(t *contract.Type) []*contract.Kind {
+	return slices.DeleteFunc(contract.Sorted(s.c.Kinds), func(k *contract.Kind) bool {
+		return !kindHas(k, t.Within) || t.Never != nil && kindHas(k, t.Never)
+	})
 }

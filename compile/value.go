@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
@@ -10,6 +13,7 @@ type value struct {
 	list     []*value // of a list
 	isList   bool
 	number   bool               // text is a JSON number
+	boolean  bool               // text is "true" or "false" of a boolean
 	fields   map[string]*value  // of a record
 	record   *contract.Record   // of a record
 	branch   string             // case of a one-of record
@@ -22,3 +26,19 @@ func textValue(s string) *value { return &value{text: s} }
 
 // present reports whether a value was given: an empty list and an absent optional are not.
 func (v *value) present() bool { return v != nil && (!v.isList || len(v.list) > 0) }
+
+// identity is equal for equal values only: what makes two elements of a list the same.
+func (v *value) identity() string {
+	if v.fields == nil && !v.isList {
+		return v.text
+	}
+	var b strings.Builder
+	b.WriteString(v.branch)
+	for _, e := range v.list {
+		fmt.Fprintf(&b, "[%q]", e.identity())
+	}
+	for _, name := range contract.SortedKeys(v.fields) {
+		fmt.Fprintf(&b, "{%s %q}", name, v.fields[name].identity())
+	}
+	return b.String()
+}
