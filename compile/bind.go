@@ -2,11 +2,13 @@ package compile
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // Input is what a caller gives for a profile's parameters: string, bool, []any and map[string]any, as a parameter file or
@@ -41,8 +43,31 @@ func bind(c *contract.Contract, p *contract.Profile, in Input) (map[string]*valu
 			out[param.Name] = v
 		}
 	}
+	for _, param := range params {
+		b.within(param, out)
+	}
 	b.unknown(in.Values, params, "", "parameter")
 	return out, b.probs
+}
+
+// within holds the elements of a list against the patterns of the list that must cover them, such as the channels joined at
+// boot against the read ACL.
+func (b *binder) within(p *contract.Param, bound map[string]*value) {
+	list, limit := bound[p.Name], bound[p.Within]
+	if p.Within == "" || list == nil {
+		return
+	}
+	var patterns []subject.Pattern
+	if limit != nil {
+		for _, v := range limit.list {
+			patterns = append(patterns, subject.Pattern(v.text))
+		}
+	}
+	for i, v := range list.list {
+		if w, outside := subject.WitnessOutside(subject.Pattern(v.text), patterns); outside {
+			b.fail(fmt.Sprintf("%s.%d", p.Name, i), "reaches beyond "+p.Within, quote(v.text)+", which reaches "+quote(w), "what "+p.Within+" covers", "")
+		}
+	}
 }
 
 // parameters are all that a profile takes: the space, the member of a family, and what it declares. A nil contract leaves out
@@ -105,6 +130,8 @@ func (b *binder) fallback(p *contract.Param) any {
 		return PlaceholderKey
 	case p.Default != nil:
 		return p.Default
+	case p.From != "":
+		return b.input.Values[p.From]
 	case p.Type.Kind == contract.TypeBool:
 		return false
 	}

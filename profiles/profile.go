@@ -52,6 +52,7 @@ func profile(f source.Field, scope *Scope) Decl {
 			p.Params = append(p.Params, scope.Param(e.Name, e.Value))
 		}
 	}
+	lists(m.Get("params"), p)
 	for _, e := range m.Get("derive").Fields() {
 		if t, ok := Template(e.Value); claim(names, e) && ok {
 			p.Derive, d.Derives = append(p.Derive, contract.Derive{Name: e.Name, Text: t}), append(d.Derives, e.Value)
@@ -59,6 +60,23 @@ func profile(f source.Field, scope *Scope) Decl {
 	}
 	p.Tags = tags(m.Get("tags"), names)
 	return d
+}
+
+// lists checks the parameters that a list refers to: each must be another list of scalars of the same profile.
+func lists(params source.Node, p *contract.Profile) {
+	for _, param := range p.Params {
+		for _, name := range []string{param.From, param.Within} {
+			if name != "" && (name == param.Name || !hasList(p, name)) {
+				params.Fail(fmt.Sprintf("parameter %s refers to %q", param.Name, name), "", "another list of scalars of the profile", "")
+			}
+		}
+	}
+}
+
+func hasList(p *contract.Profile, name string) bool {
+	return slices.ContainsFunc(p.Params, func(q *contract.Param) bool {
+		return q.Name == name && q.Type.Kind == contract.TypeList && q.Type.Elem.Kind == contract.TypeScalar
+	})
 }
 
 // claim takes a name in the profile's own scope; a second parameter or derived name of the same name would shadow the first.

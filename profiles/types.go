@@ -48,9 +48,10 @@ func (s *Scope) Param(name string, n source.Node) *contract.Param {
 func (s *Scope) form(p *contract.Param, form string, n source.Node) {
 	switch form {
 	case "list":
-		m := n.Map("list", "optional")
+		m := n.Map("list", "optional", "default", "within")
 		p.Type = &contract.Type{Kind: contract.TypeList, Elem: s.element(m.Get("list"))}
 		p.Optional = m.Get("optional").Bool()
+		p.From, p.Within = m.Get("default").Text(), m.Get("within").Text()
 	case "enum":
 		m := n.Map("enum", "default", "optional")
 		p.Type = &contract.Type{Kind: contract.TypeEnum, Enum: enum(m.Get("enum"))}

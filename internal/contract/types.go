@@ -65,7 +65,9 @@ type Param struct {
 	Pos      Pos
 	Type     *Type
 	Optional bool
-	Default  any // nil: none; string, bool; DefaultUserKey: the public user key
+	Default  any    // nil: none; string, bool; DefaultUserKey: the public user key
+	From     string // of a list: the parameter whose value is the default, or ""
+	Within   string // of a list of subject parts: the list parameter whose patterns must cover every element, or ""
 }
 
 // DefaultUserKey is the default of a parameter that is the credential's own public user key.
