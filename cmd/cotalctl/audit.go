@@ -4,7 +4,7 @@ import "github.com/cotalctl/cotalctl/audit"
 
 type auditCmd struct {
 	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
-	Space string   `help:"Space whose record names the contract." placeholder:"NAME"`
+	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	dirFlag
 	contractFlags
 	outputFlag
@@ -16,11 +16,11 @@ func (auditCmd) Help() string {
 }
 
 func (c *auditCmd) Run(a *app) error {
-	ct, topology, err := c.loadFor(c.Dir, c.Space)
+	ct, topology, space, err := c.loadFor(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: c.Space, Now: a.now()}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now()}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 type compileCmd struct {
 	Profile string `arg:"" help:"Profile to compile."`
-	Space   string `default:"main" help:"Space to compile for." placeholder:"NAME"`
+	Space   string `help:"Space to compile for. Default: the directory's only one, else main." placeholder:"NAME"`
 	Account string `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
 	dirFlag
 	contractFlags
@@ -29,11 +30,17 @@ func (compileCmd) Help() string {
 }
 
 func (c *compileCmd) Run(a *app) error {
-	ct, topology, err := c.loadFor(c.Dir, c.Space)
+	ct, topology, space, err := c.loadFor(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}
-	if err := checkSpaceName(ct, c.Space); err != nil {
+	if space == "" {
+		if names, err := spacesIn(c.Dir); err != nil || len(names) > 1 {
+			return usage(errors.Join(fmt.Errorf("--space is missing, got %d spaces in %s", len(names), shown(c.Dir)), err), "name one of: "+strings.Join(names, ", "))
+		}
+		space = "main"
+	}
+	if err := checkSpaceName(ct, space); err != nil {
 		return err
 	}
 	profile, err := findProfile(ct, c.Profile)
@@ -44,7 +51,7 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	in, err := c.input(profile, c.Space)
+	in, err := c.input(profile, space)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -52,7 +53,7 @@ type dialer struct {
 }
 
 // connect compiles, mints and uses a one-time credential of a profile.
-func (d *dialer) connect(_ context.Context, account, profile string, in compile.Input) (*provision.Conn, error) {
+func (d *dialer) connect(ctx context.Context, account, profile string, in compile.Input) (*provision.Conn, error) {
 	issuer, err := issuerOf(d.dir, d.topology, d.space, account)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (d *dialer) connect(_ context.Context, account, profile string, in compile.
 	if err != nil {
 		return nil, err
 	}
-	conn, err := provision.Dial(d.url, append(opts, d.options()...)...)
+	conn, err := interruptible(ctx, func() (*provision.Conn, error) { return provision.Dial(d.url, append(opts, d.options()...)...) })
 	if err != nil {
 		return nil, d.unreachable(err)
 	}
@@ -94,7 +95,7 @@ func (d *dialer) systemFile(path string) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc, err := nats.Connect(d.url, append(opts, d.options()...)...)
+	nc, err := interruptible(d.app.ctx, func() (*nats.Conn, error) { return nats.Connect(d.url, append(opts, d.options()...)...) })
 	if err != nil {
 		return nil, d.unreachable(err)
 	}
@@ -102,7 +103,35 @@ func (d *dialer) systemFile(path string) (*nats.Conn, error) {
 }
 
 func (d *dialer) options() []nats.Option {
-	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name("cotalctl")}, d.opts...)
+	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name("cotalctl"), quiet()}, d.opts...)
+}
+
+// quiet keeps asynchronous errors off the terminal: what they mean for a command is in its own result.
+func quiet() nats.Option { return nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) }
+
+// interruptible ends the wait for a dial when ctx ends. A connection that comes later is closed.
+func interruptible[C interface{ Close() }](ctx context.Context, dial func() (C, error)) (C, error) {
+	type outcome struct {
+		conn C
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		conn, err := dial()
+		done <- outcome{conn, err}
+	}()
+	select {
+	case o := <-done:
+		return o.conn, o.err
+	case <-ctx.Done():
+		go func() {
+			if o := <-done; o.err == nil {
+				o.conn.Close()
+			}
+		}()
+		var none C
+		return none, ctx.Err()
+	}
 }
 
 func (d *dialer) unreachable(err error) error {
@@ -111,6 +140,9 @@ func (d *dialer) unreachable(err error) error {
 
 // explained turns an error of a connect or a request into one line and what to do about it.
 func explained(what string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	text, hint, _ := strings.Cut(doctor.Explain(err), "; hint: ")
 	return failed(fmt.Errorf("%s: %s", what, text), hint)
 }

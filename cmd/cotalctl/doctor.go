@@ -27,7 +27,7 @@ type doctorCmd struct {
 	Context string         `help:"Connect as a context of the NATS command line says." placeholder:"NAME"`
 	Servers int            `help:"Servers of the cluster that must answer. Default: what two agreeing sources say." placeholder:"N"`
 	Cluster map[string]int `help:"Servers of a further cluster." placeholder:"NAME=N"`
-	Space   string         `help:"Space whose contract states the floors." placeholder:"NAME"`
+	Space   string         `help:"Space whose contract states the floors. Default: the directory's only one." placeholder:"NAME"`
 	timeoutFlag
 	tlsFlags
 	dirFlag
@@ -41,7 +41,7 @@ func (doctorCmd) Help() string {
 }
 
 func (c *doctorCmd) Run(a *app) error {
-	ct, topology, err := c.loadFor(c.Dir, c.Space)
+	ct, topology, _, err := c.loadFor(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,12 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, nats.Timeout(c.Timeout), nats.Name("cotalctl doctor"))
+	opts = append(opts, nats.Timeout(c.Timeout), nats.Name("cotalctl doctor"), quiet())
 	if c.Context != "" {
-		nc, _, err := natscontext.Connect(c.Context, opts...)
+		nc, err := interruptible(a.ctx, func() (*nats.Conn, error) {
+			nc, _, err := natscontext.Connect(c.Context, opts...)
+			return nc, err
+		})
 		if err != nil {
 			return nil, explained("context "+c.Context, err)
 		}
@@ -100,7 +103,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc, err := nats.Connect(url, append(opts, user...)...)
+	nc, err := interruptible(a.ctx, func() (*nats.Conn, error) { return nats.Connect(url, append(opts, user...)...) })
 	if err != nil {
 		return nil, explained("server "+redacted(url), err)
 	}
@@ -113,7 +116,7 @@ func (c *doctorCmd) credential(ct *contract.Contract) (string, error) {
 	}
 	d, err := trust.Open(c.Dir)
 	if err != nil {
-		return "", failed(fmt.Errorf("no system credential: %w", err), "name one with --creds FILE")
+		return "", failed(fmt.Errorf("no system credential: %w", err), "name one with --creds FILE, or the space directory with --dir D")
 	}
 	return d.Creds("", ct.Roles[contract.RoleDoctor])
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
@@ -41,6 +43,10 @@ var errFindings = &codedError{code: exitFindings}
 func (a *app) report(err error) int {
 	if err == nil {
 		return exitClean
+	}
+	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(a.stderr, "cotalctl: error: interrupted\ncotalctl: hint: run it again: it goes on from what is there\n")
+		return exitFailed
 	}
 	code := codeOf(err)
 	var coded *codedError
@@ -104,6 +110,8 @@ func hintOf(err error) string {
 		return problem.Hint
 	case trust.HintOf(err) != "":
 		return trust.HintOf(err)
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return "the file system is full: free some space and run it again"
 	case errors.As(err, &hinted):
 		return hinted.Hint()
 	case errors.As(err, &path):

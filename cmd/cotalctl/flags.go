@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -57,16 +58,61 @@ func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *cont
 	return c, topology, nil
 }
 
-// loadFor is load for a space that may have been provisioned in dir; "" is no space.
-func (f contractFlags) loadFor(dir, space string) (*contract.Contract, *contract.Topology, error) {
-	info := trust.SpaceInfo{}
-	if space != "" {
-		var err error
-		if info, err = recordedSpace(dir, space); err != nil {
-			return nil, nil, err
+// loadFor is load for a space that may have been provisioned in dir, and returns its name. An unnamed space is the only one
+// that the directory has; among several the caller must choose where their contracts differ, and then "" is returned.
+func (f contractFlags) loadFor(dir, space string) (*contract.Contract, *contract.Topology, string, error) {
+	var err error
+	lookUp := space
+	if space == "" && f.Contract == "" {
+		if space, lookUp, err = onlySpace(dir); err != nil {
+			return nil, nil, "", err
 		}
 	}
-	return f.load(info)
+	info, err := recordedSpace(dir, lookUp)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	c, t, err := f.load(info)
+	return c, t, space, err
+}
+
+// onlySpace returns the one space of a directory, or none, and a space whose contract is that of all.
+func onlySpace(dir string) (only, any string, err error) {
+	names, err := spacesIn(dir)
+	if err != nil || len(names) == 0 {
+		return "", "", err
+	}
+	var first trust.SpaceInfo
+	for i, name := range names {
+		info, err := recordedSpace(dir, name)
+		if err != nil {
+			return "", "", err
+		}
+		if i == 0 {
+			first = info
+		} else if info.Contract != first.Contract || info.Topology != first.Topology {
+			return "", "", usage(fmt.Errorf("--space is missing, got %d spaces of several contracts in %s", len(names), shown(dir)), "name one of: "+strings.Join(names, ", ")+"; or --contract")
+		}
+	}
+	if len(names) == 1 {
+		return names[0], names[0], nil
+	}
+	return "", names[0], nil
+}
+
+// spacesIn lists the spaces of a directory; one that was not made has none.
+func spacesIn(dir string) ([]string, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	d, err := trust.Open(dir)
+	if errors.Is(err, trust.ErrNotMade) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.Spaces()
 }
 
 func loadContract(name string) (*contract.Contract, error) {
@@ -209,9 +255,12 @@ func shown(path string) string {
 	return path
 }
 
+// plainName is what any contract's space name must at least be to have a record in a directory.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
 // recordedSpace reads a space's record where the directory has one; its absence is no error.
 func recordedSpace(dir, name string) (trust.SpaceInfo, error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || !plainName.MatchString(name) {
 		return trust.SpaceInfo{}, nil
 	}
 	d, err := trust.Open(dir)

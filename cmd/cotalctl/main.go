@@ -46,6 +46,7 @@ type cli struct {
 	Init        initCmd        `cmd:"" help:"Scaffold a new contract in an empty directory."`
 	Broker      brokerCmd      `cmd:"" help:"Run a broker on a space directory, or print its configuration."`
 	Demo        demoCmd        `cmd:"" help:"Run the interop scenario of Cotal v0.5 §12 on an embedded broker."`
+	VersionFlag versionFlag    `name:"version" help:"Print the version."`
 	Version     versionCmd     `cmd:"" help:"Print the versions of the tool, its contracts and its libraries."`
 }
 
@@ -65,9 +66,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	)
 	if err != nil {
 		return a.report(err)
-	}
-	if len(args) == 0 {
-		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
 	if exited >= 0 { // --help

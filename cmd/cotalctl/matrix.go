@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/trust"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -69,7 +70,7 @@ type matrixProfile struct {
 }
 
 func (c *matrixShowCmd) Run(a *app) error {
-	ct, topology, err := c.loadFor("", "")
+	ct, topology, err := c.load(trust.SpaceInfo{})
 	if err != nil {
 		return err
 	}

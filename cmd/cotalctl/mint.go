@@ -1,20 +1,25 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 type mintCmd struct {
-	Profile string        `arg:"" help:"Profile to mint."`
-	Out     string        `short:"o" required:"" type:"path" help:"File to write the credential to." placeholder:"FILE"`
-	Space   string        `help:"Space; may be left out where the directory has one." placeholder:"NAME"`
-	Account string        `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
-	TTL     time.Duration `help:"Lifetime. Default: the profile's." placeholder:"DURATION"`
+	Profile string       `arg:"" help:"Profile to mint."`
+	Out     string       `short:"o" required:"" help:"File to write the credential to; a credential that it holds is replaced." placeholder:"FILE"`
+	Space   string       `help:"Space; may be left out where the directory has one." placeholder:"NAME"`
+	Account string       `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
+	TTL     lifetimeFlag `help:"Lifetime, such as 10m, 12h or 30d. Default: the profile's." placeholder:"DURATION"`
 	dirFlag
 	paramFlags
 }
@@ -26,6 +31,9 @@ func (mintCmd) Help() string {
 }
 
 func (c *mintCmd) Run(a *app) error {
+	if err := checkTarget(c.Out); err != nil {
+		return err
+	}
 	d, space, info, err := openSpace(c.Dir, c.Space)
 	if err != nil {
 		return err
@@ -54,7 +62,7 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, space: space, account: account, input: in, ttl: c.TTL}, issuer)
+	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, space: space, account: account, input: in, ttl: time.Duration(c.TTL)}, issuer)
 	if err != nil {
 		return err
 	}
@@ -70,6 +78,60 @@ func (c *mintCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", firstText(in.Values["connId"], cred.PublicKey))
 	return nil
 }
+
+// lifetimeFlag is a duration that may be given in days, as contracts give them.
+type lifetimeFlag time.Duration
+
+// UnmarshalText reads a positive duration.
+func (f *lifetimeFlag) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil || n == 0 {
+			return fmt.Errorf("got %q, want a number of days such as 30d", s)
+		}
+		*f = lifetimeFlag(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("got %q, want a duration above zero such as 10m, 12h or 30d", s)
+	}
+	*f = lifetimeFlag(d)
+	return nil
+}
+
+// checkTarget refuses what a credential must not be written to: a name that was meant as a format, anything that is not a
+// regular file, and a file that holds something else than a credential.
+func checkTarget(path string) error {
+	switch path {
+	case "", "-", "text", "json":
+		return usage(fmt.Errorf("-o, got %q, want a file name", path), "a credential is written to a file of its own, for example -o alice.creds")
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return failed(fmt.Errorf("%s is not a regular file", shown(path)), "name a file that does not exist, or a credential to replace")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, len(credsHead))
+	if n, err := io.ReadFull(f, head); n > 0 && (err != nil || string(head) != credsHead) {
+		return refused(fmt.Errorf("%s holds something else than a credential", shown(path)), "name another file, or remove it first")
+	}
+	return nil
+}
+
+// credsHead begins every .creds file.
+const credsHead = "-----BEGIN NATS USER JWT-----"
 
 // firstText is v where it is a text, else the fallback.
 func firstText(v any, fallback string) string {

@@ -49,7 +49,7 @@ func (f planFlags) finish(a *app, plan *provision.Plan, apply func() error) erro
 		}
 		switch drift := plan.Drift(); {
 		case len(refusal) > 0:
-			return refused(&provision.RefusedError{Actions: refusal}, "see the plan's refused lines")
+			return refused(&provision.RefusedError{Actions: refusal}, "put right what the refused lines say, then run it again")
 		case drift > 0:
 			return refused(fmt.Errorf("%d of %d differ from the contract", drift, len(plan.Actions)), "run it without --plan to bring them back")
 		}
@@ -99,7 +99,7 @@ func (a *app) progress(act provision.Action) {
 type provisionSpaceCmd struct {
 	Name       string `arg:"" help:"Name of the space."`
 	Deployment string `help:"Deployment profile, which sets the default delivery class (§7): local or public. Default: local." placeholder:"local|public"`
-	Replicas   int    `help:"Replicas of every stream and bucket. Default: 1." placeholder:"N"`
+	Replicas   *int   `help:"Replicas of every stream and bucket, 1 to 5. Default: 1." placeholder:"N"`
 	Creds      string `type:"path" help:"System credential that may push account JWTs. Default: the directory's." placeholder:"FILE"`
 	dirFlag
 	contractFlags
@@ -117,7 +117,13 @@ func (c *provisionSpaceCmd) Run(a *app) error {
 	if c.Deployment != "" {
 		settings["deployment"] = c.Deployment
 	}
-	p, err := a.prepare(spaceRequest{dir: c.Dir, name: c.Name, contractFlags: c.contractFlags, settings: settings, replicas: c.Replicas,
+	replicas := 0
+	if c.Replicas != nil {
+		if replicas = *c.Replicas; replicas < 1 || replicas > 5 {
+			return usage(fmt.Errorf("--replicas, got %d, want 1 to 5", replicas), "")
+		}
+	}
+	p, err := a.prepare(spaceRequest{dir: c.Dir, name: c.Name, contractFlags: c.contractFlags, settings: settings, replicas: replicas,
 		server: c.serverFlags, creds: c.Creds, planOnly: c.Plan})
 	if err != nil {
 		return err

@@ -125,6 +125,9 @@ func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 	if w.req.replicas != 0 {
 		info.Replicas = w.req.replicas
 	}
+	if err := w.sameContract(old.Contract); err != nil {
+		return info, err
+	}
 	if old.Topology != "" && old.Topology != w.topology.Name {
 		return info, refused(fmt.Errorf("topology of space %s, got %q, want %q as provisioned", w.name, w.topology.Name, old.Topology), "a space keeps its topology: provision another space")
 	}
@@ -145,6 +148,22 @@ func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 		info.Settings[choice.Name] = value
 	}
 	return info, nil
+}
+
+// sameContract refuses a contract of another name than the one that the space was provisioned with: its profiles could no
+// longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is.
+func (w *spaceWork) sameContract(was string) error {
+	if was == "" || w.req.Contract == "" || w.req.Contract == was {
+		return nil
+	}
+	old, err := loadContract(was)
+	if err != nil {
+		return err
+	}
+	if old.Name != w.contract.Name {
+		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, old.Name), "a space keeps its contract: provision another space")
+	}
+	return nil
 }
 
 func (w *spaceWork) openDir() error {

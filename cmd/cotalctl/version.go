@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -18,6 +20,20 @@ type versionDocument struct {
 	Go        string            `json:"go"`
 	Contracts []string          `json:"contracts"`
 	Libraries map[string]string `json:"libraries"`
+}
+
+// versionFlag prints the tool's version and ends, before any command is asked for.
+type versionFlag bool
+
+// BeforeReset prints the version.
+func (versionFlag) BeforeReset(k *kong.Kong) error {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	fmt.Fprintf(k.Stdout, "cotalctl %s\n", version)
+	k.Exit(exitClean)
+	return nil
 }
 
 // libraries are those whose version decides what a credential or a broker is.

@@ -30,7 +30,7 @@ func TestDiff(t *testing.T) {
 		{"zero is unset", `{"sealed":false,"max_age":0,"description":"","sources":[],"placement":{}}`, `{}`, nil},
 		{"unset is zero", `{}`, `{"sealed":false,"max_age":0,"description":"","sources":[],"placement":{"cluster":""}}`, nil},
 		{"sorted by field", `{"b":1,"a":1}`, `{"b":2,"a":2}`, []string{"a: 1 → 2", "b: 1 → 2"}},
-		{"only declared", `{}`, `{"deny_delete":true}`, []string{"deny_delete: unset → true"}},
+		{"only declared", `{}`, `{"deny_delete":true}`, []string{"deny_delete: false → true"}},
 		{"only at the broker", `{"republish":{"src":"a.>","dest":"b.>"}}`, `{}`, []string{`republish: {"dest":"b.>","src":"a.>"} → unset`}},
 		{"list order counts", `{"subjects":["a","b"]}`, `{"subjects":["b","a"]}`, []string{`subjects: ["a","b"] → ["b","a"]`}},
 		{"wildcards are not escaped", `{"subjects":["a.>"]}`, `{"subjects":["b.>"]}`, []string{`subjects: ["a.>"] → ["b.>"]`}},
@@ -137,7 +137,7 @@ func checkVerdict(t *testing.T, a Action, want verdict) {
 
 func TestDecide(t *testing.T) {
 	harden := Change{Field: "deny_delete", New: true}
-	soften := Change{Field: "deny_delete", Old: true}
+	soften, open := Change{Field: "deny_delete", Old: true}, Change{Field: "allow_direct", New: true}
 	bound := Change{Field: "max_msgs", Old: json.Number("5"), New: json.Number("9")}
 	for _, c := range []struct {
 		name      string
@@ -150,10 +150,13 @@ func TestDecide(t *testing.T) {
 		{"no change of a create-or-verify one", nil, false, nil, verdict{None, []string{}, ""}},
 		{"unprotected", []Change{bound}, true, []string{"deny_delete"}, verdict{Update, []string{bound.String()}, ""}},
 		{"protected and stronger", []Change{harden}, true, []string{"deny_delete"}, verdict{Update, []string{harden.String()}, ""}},
-		{"protected and weaker", []Change{soften}, true, []string{"deny_delete"}, verdict{Refuse, []string{soften.String()}, "setting deny_delete"}},
-		{"weaker and not protected", []Change{soften}, true, []string{"storage"}, verdict{Update, []string{soften.String()}, ""}},
-		{"one weak among others, all shown", []Change{bound, soften}, true, []string{"deny_delete"},
-			verdict{Refuse, []string{bound.String(), soften.String()}, "setting deny_delete"}},
+		{"protected and weaker", []Change{open}, true, []string{"allow_direct"}, verdict{Refuse, []string{open.String()}, "setting allow_direct"}},
+		{"weaker and not protected", []Change{open}, true, []string{"storage"}, verdict{Update, []string{open.String()}, ""}},
+		{"one weak among others, all shown", []Change{bound, open}, true, []string{"allow_direct"},
+			verdict{Refuse, []string{bound.String(), open.String()}, "setting allow_direct"}},
+		{"irreversible at the broker", []Change{soften}, true, nil, verdict{Refuse, []string{soften.String()}, "cannot take back deny_delete"}},
+		{"work queue", []Change{{Field: "retention", Old: "limits", New: "workqueue"}}, true, nil,
+			verdict{Refuse, []string{"retention: \"limits\" → \"workqueue\""}, "cannot take back retention"}},
 		{"create-or-verify", []Change{harden}, false, []string{"deny_delete"}, verdict{Refuse, []string{harden.String()}, "create-or-verify"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,7 +201,7 @@ func TestDiffConsumer(t *testing.T) {
 		{"filled in", `{"name":"d","filter_subject":"a.>","deliver_policy":"by_start_sequence","opt_start_seq":7,"max_ack_pending":1000,
 			"max_waiting":512,"replay_policy":"instant","num_replicas":0,"metadata":{"_nats.ver":"2.15.3"}}`, nil},
 		{"starts earlier", `{"name":"d","filter_subject":"a.>","deliver_policy":"all"}`,
-			[]string{`deliver_policy: "all" → "by_start_sequence"`, "opt_start_seq: unset → 7"}},
+			[]string{`deliver_policy: "all" → "by_start_sequence"`, "opt_start_seq: 0 → 7"}},
 		{"pushes", `{"name":"d","filter_subject":"a.>","deliver_policy":"by_start_sequence","opt_start_seq":7,"deliver_subject":"x"}`,
 			[]string{`deliver_subject: "x" → unset`}},
 		{"another filter", `{"name":"d","filter_subjects":["a.>","b.>"],"deliver_policy":"by_start_sequence","opt_start_seq":7}`,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // config is a stream or consumer configuration by JSON name, numbers as json.Number.
@@ -54,12 +55,28 @@ type Change struct {
 
 // String renders "field: old → new".
 func (c Change) String() string {
-	return fmt.Sprintf("%s: %s → %s", c.Field, render(c.Old), render(c.New))
+	return fmt.Sprintf("%s: %s → %s", c.Field, c.render(c.Old, c.New), c.render(c.New, c.Old))
 }
 
-func render(v any) string {
+// durations are the settings that count nanoseconds.
+var durations = []string{"max_age", "duplicate_window", "subject_delete_marker_ttl", "ack_wait", "inactive_threshold"}
+
+// render writes one side of a change for a person: durations as such, and an absent side as what it means beside the other.
+func (c Change) render(v, other any) string {
 	if v == nil {
-		return "unset"
+		switch other.(type) {
+		case bool:
+			return "false"
+		case json.Number:
+			v = json.Number("0")
+		default:
+			return "unset"
+		}
+	}
+	if n, ok := v.(json.Number); ok && slices.Contains(durations, c.Field) {
+		if ns, err := n.Int64(); err == nil {
+			return time.Duration(ns).String()
+		}
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -140,6 +157,20 @@ func weakens(c Change) bool {
 		return limit(c.New) < limit(c.Old)
 	}
 	return true
+}
+
+// irreversible reports whether the broker refuses a change of an existing stream (nats-server's configUpdateCheck): it could
+// only be made anew, and its messages with it.
+func irreversible(c Change) bool {
+	switch c.Field {
+	case "storage", "persist_mode", "allow_msg_counter":
+		return true
+	case "retention":
+		return c.Old == "workqueue" || c.New == "workqueue"
+	case "sealed", "deny_delete", "deny_purge", "allow_msg_ttl", "allow_msg_schedules":
+		return c.New == nil
+	}
+	return false
 }
 
 // opening are settings that each open a way into or out of a stream, or onto its other subjects.

@@ -154,7 +154,7 @@ func TestDurableThatStartsEarlier(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.activate(t, c)
-	if got, want := lines(p)[1], `refuse consumer LOG_main/log_alice; deliver_policy: "all" → "by_start_sequence"; opt_start_seq: unset → 4`; got != want {
+	if got, want := lines(p)[1], `refuse consumer LOG_main/log_alice; deliver_policy: "all" → "by_start_sequence"; opt_start_seq: 0 → 4`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	wantRefused(t, p, "opt_start_seq")

@@ -89,11 +89,12 @@ func (e *RefusedError) Error() string {
 // StepError is the failure of one step; the steps before it were done.
 type StepError struct {
 	Action Action
+	Done   int // steps that were done before
 	Err    error
 }
 
 func (e *StepError) Error() string {
-	return fmt.Sprintf("%s %s %s: %s", e.Action.Action, e.Action.Kind, e.Action.Name, e.Err)
+	return fmt.Sprintf("%s %s %s: %s; %d steps were done before", e.Action.Action, e.Action.Kind, e.Action.Name, e.Err, e.Done)
 }
 
 // Unwrap returns why the step failed.
@@ -105,7 +106,7 @@ func (e *StepError) Hint() string {
 	if errors.As(e.Err, &inner) && inner.Hint() != "" {
 		return inner.Hint()
 	}
-	return "the steps before it were done: run it again once this is put right"
+	return "run it again once this is put right: what was done stays done"
 }
 
 // Apply carries out a plan in order. It refuses a plan with refusals before the first step. after, which may be nil, hears of
@@ -114,13 +115,15 @@ func (p *Plan) Apply(ctx context.Context, after func(Action)) error {
 	if refused := p.Refused(); len(refused) > 0 {
 		return &RefusedError{refused}
 	}
+	done := 0
 	for _, a := range p.Actions {
 		if a.apply == nil || a.Action == None {
 			continue
 		}
 		if err := a.apply(ctx); err != nil {
-			return &StepError{Action: a, Err: err}
+			return &StepError{Action: a, Done: done, Err: err}
 		}
+		done++
 		if after != nil {
 			after(a)
 		}

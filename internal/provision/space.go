@@ -169,7 +169,11 @@ func decide(a *Action, changes []Change, updatable bool, protect []string) {
 	}
 	for _, c := range changes {
 		if slices.Contains(protect, c.Field) && weakens(c) {
-			a.Action, a.Reason = Refuse, "the update would weaken the protected setting "+c.Field+": restore it in the contract, or at the broker by hand"
+			a.Action, a.Reason = Refuse, "the update could weaken the protected setting "+c.Field+": where the contract is wrong, restore it there; where the broker is, restore it by hand"
+			return
+		}
+		if irreversible(c) {
+			a.Action, a.Reason = Refuse, "the broker cannot take back "+c.Field+" of an existing stream: change the contract, or make the stream anew"
 			return
 		}
 	}

@@ -80,7 +80,7 @@ func TestDriftIsRepaired(t *testing.T) {
 		want   string
 	}{
 		{map[string]any{"max_msgs": 7, "description": "mine"}, `description: "mine" → unset; max_msgs: 7 → -1`},
-		{map[string]any{"allow_direct": true}, "allow_direct: true → unset"},
+		{map[string]any{"allow_direct": true}, "allow_direct: true → false"},
 		{map[string]any{"republish": map[string]any{"src": "tiny.main.log.>", "dest": "leak.>"}},
 			`republish: {"dest":"leak.>","src":"tiny.main.log.>"} → unset`},
 		{map[string]any{"sources": []any{map[string]any{"name": "OTHER"}}}, `sources: [{"name":"OTHER"}] → unset`},
@@ -138,7 +138,7 @@ func TestWeakeningIsRefused(t *testing.T) {
 	weak := load(t, edit{"resources.yaml", "deny_delete: true,", "allow_direct: true,"},
 		edit{"resources.yaml", "protect: [deny_delete]", "protect: [allow_direct]"})
 	p := w.plan(t, weak)
-	wantLines(t, p, "refuse stream LOG_main; allow_direct: unset → true", "none kv KV_tiny_main", "none consumer LOG_main/index",
+	wantLines(t, p, "refuse stream LOG_main; allow_direct: false → true", "none kv KV_tiny_main", "none consumer LOG_main/index",
 		"none record tiny_main/=defaults")
 	wantRefused(t, p, "protected setting allow_direct")
 	if d := cmp.Diff(before, w.raw(t, "main", "STREAM.INFO.LOG_main")); d != "" {
@@ -148,7 +148,7 @@ func TestWeakeningIsRefused(t *testing.T) {
 	unprotected := load(t, edit{"resources.yaml", "deny_delete: true,", "allow_direct: true,"},
 		edit{"resources.yaml", "protect: [deny_delete]", "protect: [storage]"})
 	p = w.plan(t, unprotected)
-	if got := lines(p)[0]; got != "update stream LOG_main; allow_direct: unset → true" {
+	if got := lines(p)[0]; got != "update stream LOG_main; allow_direct: false → true" {
 		t.Errorf("control, got %q", got)
 	}
 	if err := p.Apply(bounded(t), nil); err != nil {
@@ -167,7 +167,7 @@ func TestReadBack(t *testing.T) {
 	// A marker TTL turns roll-up on and deny_purge off, whatever the request says.
 	c := load(t, edit{"resources.yaml", "deny_delete: true,", "deny_delete: true, allow_msg_ttl: true, subject_delete_marker_ttl: 60s,"})
 	err := w.plan(t, c).Apply(bounded(t), nil)
-	if err == nil || !strings.Contains(err.Error(), "create stream LOG_main: the broker changed what it was given: [allow_rollup_hdrs: true → unset") {
+	if err == nil || !strings.Contains(err.Error(), "create stream LOG_main: the broker changed what it was given: [allow_rollup_hdrs: true → false") {
 		t.Errorf("got %v, want a read-back error", err)
 	}
 	control := newWorld(t, "joint")
@@ -271,7 +271,7 @@ func TestStandingConsumer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.plan(t, c)
-	if got, want := lines(p)[2], "update consumer LOG_main/index; ack_wait: 1000000000 → 60000000000"; got != want {
+	if got, want := lines(p)[2], "update consumer LOG_main/index; ack_wait: 1s → 1m0s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if err := p.Apply(bounded(t), nil); err != nil {
