@@ -86,7 +86,13 @@ func parameters(c *contract.Contract, p *contract.Profile) []*contract.Param {
 	return append(out, p.Params...)
 }
 
+// maxProblems is how many problems one binding reports: a hostile list must not become a million lines.
+const maxProblems = 100
+
 func (b *binder) fail(path, what, got, want, hint string) {
+	if len(b.probs) >= maxProblems {
+		return
+	}
 	b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[path], What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
 }
 
@@ -113,7 +119,7 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 		return b.value(p.Type, given, path)
 	}
 	if !p.Optional {
-		hint := "give it with --set " + path + "=… or in --params FILE"
+		hint := "give it with --set " + path + "=… or in --params FILE; matrix show --profile lists the parameters"
 		if strings.Contains(path, ".") {
 			hint = "give it in --params FILE: a flag carries no records"
 		}
@@ -196,6 +202,9 @@ func (b *binder) list(t *contract.Type, given any, path string) *value {
 			continue
 		}
 		seen[key] = true
+		if e.record != nil {
+			e.path, e.pos = at, b.input.Pos[at]
+		}
 		v.list = append(v.list, e)
 	}
 	return v

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,13 @@ const (
 
 // apiTokens is the longest prefix in front of a filter: $JS.API.CONSUMER.CREATE.<stream>.<consumer>.
 const apiTokens = 6
+
+// MaxGrants bounds what one credential may resolve to. The size gate of a credential is a hundred times lower: this only ends
+// work on hostile input early.
+const MaxGrants = 20000
+
+// errTooMany ends a resolution that grew beyond any credential.
+var errTooMany = errors.New("too many grants")
 
 // Dir is the direction of a grant.
 type Dir string
@@ -49,6 +57,10 @@ func Resolve(s *Scope, account string) ([]Grant, error) {
 		}
 		r.row, r.rows = row, []string{row.ID}
 		if err := r.each(s, row.Each); err != nil {
+			if errors.Is(err, errTooMany) {
+				return nil, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the credential grew too large", Got: fmt.Sprintf("more than %d grants", MaxGrants), Want: "less",
+					Hint: "shorten the lists that the row iterates"}
+			}
 			r.fail(err)
 		}
 	}
@@ -63,12 +75,13 @@ func appliesTo(row *contract.Row, profile, topology string) bool {
 }
 
 type resolver struct {
-	scope   *Scope
-	account string
-	row     *contract.Row
-	rows    []string // the row's id, shared by its grants
-	grants  []Grant
-	probs   contract.Problems
+	scope    *Scope
+	account  string
+	row      *contract.Row
+	rows     []string // the row's id, shared by its grants
+	grants   []Grant
+	probs    contract.Problems
+	bindings int // of each items, whether they met their conditions or not
 }
 
 func (r *resolver) fail(err error) {
@@ -89,15 +102,22 @@ func (r *resolver) each(s *Scope, rest []contract.Each) error {
 			return err
 		}
 		for _, v := range elements {
+			v.iterated = true
 			if err := r.each(s.with(rest[0].As, v), rest[1:]); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+	if r.bindings++; r.bindings > 10*MaxGrants {
+		return errTooMany
+	}
 	ok, err := s.Holds(r.row.When)
 	if err != nil || !ok {
 		return err
+	}
+	for i := range s.frames {
+		s.frames[i].v.used = true
 	}
 	if r.row.Unbound != "" {
 		child := *s
@@ -123,6 +143,9 @@ func (r *resolver) add(dir Dir, text, queue string, stored ...subject.Pattern) e
 		if err := checkTail(text); err != nil {
 			return err
 		}
+	}
+	if len(r.grants) >= MaxGrants {
+		return errTooMany
 	}
 	r.grants = append(r.grants, Grant{Row: r.row, Rows: r.rows, Deny: r.row.Deny, Dir: dir,
 		Entry: subject.Entry{Pattern: p, Queue: queue}, Stored: stored})

@@ -51,12 +51,21 @@ func expression(n source.Node) (string, *regexp.Regexp) {
 	if text == "" {
 		return "", nil
 	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
+	// Both the text alone and the anchored whole must parse: "a)|(b" is no expression, and "\\Qb" swallows the anchor.
+	whole := "^(?:" + text + ")$"
+	_, err := syntax.Parse(text, syntax.Perl)
+	var parsed *syntax.Regexp
+	var re *regexp.Regexp
+	if err == nil {
+		parsed, err = syntax.Parse(whole, syntax.Perl)
+	}
+	if err == nil {
+		re, err = regexp.Compile(whole)
+	}
 	if err != nil {
 		n.Fail("regular expression is not valid: "+err.Error(), "", "", "")
 		return "", nil
 	}
-	re := regexp.MustCompile("^(?:" + text + ")$") // the parse above accepted it
 	if r, bad := unsafe(parsed); bad {
 		n.Fail("grammar admits "+describeRune(r), fmt.Sprintf("%q", text), "only characters of one token: printable ASCII without space, '.', '*' and '>'",
 			"write a character class such as [a-z0-9-]{1,32}")

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
@@ -58,8 +60,11 @@ func (w *spaceWork) inspectAccounts() error {
 
 func (w *spaceWork) inspect(acc *accountState) (err error) {
 	acc.change, acc.diff, err = w.dir.PlanAccount(acc.spec)
-	if err := errors.Join(err, w.shareErr); err != nil || acc.change == trust.Create {
+	if err := errors.Join(err, w.shareErr); err != nil {
 		return err
+	}
+	if acc.change == trust.Create {
+		return w.neverMade(acc.name)
 	}
 	held, err := w.dir.Account(w.name, acc.spec.Account)
 	if err != nil {
@@ -72,6 +77,16 @@ func (w *spaceWork) inspect(acc *accountState) (err error) {
 	now, err := claims.LookupAccount(w.app.ctx, held.Public)
 	acc.fresh, acc.stale = now == "", now != held.JWT
 	return err
+}
+
+// neverMade refuses to make an account anew for a space that was provisioned: its record is written after its accounts, so the
+// JWT was lost, and another account would orphan the data while old credentials went on working.
+func (w *spaceWork) neverMade(account string) error {
+	if !w.known {
+		return nil
+	}
+	return refused(fmt.Errorf("space %s was provisioned, and the JWT of its account %s is missing from %s", w.name, account, shown(w.req.dir)),
+		"restore it from a backup; the broker's copy is in "+filepath.Join(shown(w.req.dir), "resolver"))
 }
 
 // claimsStore is where the broker keeps account JWTs: asked directly where it runs in this process, else over the system

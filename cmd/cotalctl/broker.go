@@ -76,6 +76,11 @@ func controlLine(d *trust.Dir) (int, error) {
 
 type brokerRunCmd struct{ brokerFlags }
 
+// Help is the example under the flags.
+func (brokerRunCmd) Help() string {
+	return "Example: cotalctl broker run --dir D --listen 127.0.0.1:-1\n\nIts URL is printed once clients can connect; its log goes to standard error."
+}
+
 func (c *brokerRunCmd) Run(a *app) error {
 	d, opts, err := c.open()
 	if err != nil {
@@ -92,6 +97,11 @@ func (c *brokerRunCmd) Run(a *app) error {
 }
 
 type brokerConfigCmd struct{ brokerFlags }
+
+// Help is the example under the flags.
+func (brokerConfigCmd) Help() string {
+	return "Example: cotalctl broker config --dir D --listen 0.0.0.0:4222 > nats.conf; nats-server -c nats.conf"
+}
 
 func (c *brokerConfigCmd) Run(a *app) error {
 	d, opts, err := c.open()

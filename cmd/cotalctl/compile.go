@@ -63,6 +63,9 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := scope.Unused(); err != nil {
+		return badInput(err)
+	}
 	doc, err := document(set, profile, scope)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
 	"github.com/cotalctl/cotalctl/internal/provision"
+	"github.com/cotalctl/cotalctl/internal/source"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -171,7 +171,7 @@ func userOptions(cred *mint.Credential) ([]nats.Option, error) {
 
 // fileOptions connects with a .creds file, under the inbox that its key names.
 func fileOptions(path string) ([]nats.Option, error) {
-	data, err := os.ReadFile(path)
+	data, err := source.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

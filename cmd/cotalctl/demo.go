@@ -17,7 +17,7 @@ type demoCmd struct {
 
 // Help is the example under the flags.
 func (demoCmd) Help() string {
-	return "The seven steps of §12 with real clients on minted credentials, and beside each the attempt that must be refused.\n\nNothing is kept. Exit 3 where any line fails."
+	return "The seven steps of §12 with real clients on minted credentials, and beside each the attempt that must be refused.\n\nNothing is kept. Exit 3 where any line fails.\n\nExample: cotalctl demo"
 }
 
 // demoDocument is the JSON form of a demo run.
@@ -147,7 +147,7 @@ func (d *demo) summary() {
 // provision makes the space as "cotalctl provision space main" does, then runs a broker with a listener on it.
 func (d *demo) provision() error {
 	d.step("1. Provision a space and credentials for Alice and Bob")
-	req := spaceRequest{dir: d.dir, name: "main", settings: map[string]string{}, server: serverFlags{Timeout: 10 * time.Second}}
+	req := spaceRequest{dir: d.dir, name: "main", settings: map[string]string{}, server: serverFlags{Timeout: waitFlag(10 * time.Second)}}
 	w, err := d.app.prepare(req)
 	if err != nil {
 		return err

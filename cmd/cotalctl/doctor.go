@@ -15,6 +15,7 @@ import (
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
+	"github.com/cotalctl/cotalctl/internal/source"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -54,9 +55,9 @@ func (c *doctorCmd) Run(a *app) error {
 		return err
 	}
 	defer nc.Close()
-	ctx, cancel := context.WithTimeout(a.ctx, 2*c.Timeout)
+	ctx, cancel := context.WithTimeout(a.ctx, 2*c.Timeout.duration())
 	defer cancel()
-	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: c.Timeout, Servers: c.Servers})
+	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: c.Timeout.duration(), Servers: c.Servers})
 	if err != nil {
 		return explained("gather", err)
 	}
@@ -80,7 +81,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, nats.Timeout(c.Timeout), nats.Name("cotalctl doctor"), quiet())
+	opts = append(opts, nats.Timeout(c.Timeout.duration()), nats.Name("cotalctl doctor"), quiet())
 	if c.Context != "" {
 		nc, err := interruptible(a.ctx, func() (*nats.Conn, error) {
 			nc, _, err := natscontext.Connect(c.Context, opts...)
@@ -175,7 +176,7 @@ func largestHeld(dir string) (int, error) {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".creds") {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := source.ReadFile(path)
 		if err != nil {
 			return err
 		}

@@ -54,9 +54,9 @@ func (a *app) report(err error) int {
 		return code
 	}
 	for _, line := range lines(err) {
-		fmt.Fprintf(a.stderr, "cotalctl: error: %s\n", line.text)
+		fmt.Fprintf(a.stderr, "cotalctl: error: %s\n", contract.Redact(line.text))
 		if line.hint != "" {
-			fmt.Fprintf(a.stderr, "cotalctl: hint: %s\n", line.hint)
+			fmt.Fprintf(a.stderr, "cotalctl: hint: %s\n", contract.Redact(line.hint))
 		}
 	}
 	return code
@@ -81,14 +81,20 @@ func codeOf(err error) int {
 	return exitFailed
 }
 
+// mostLines is how many problems are printed at the most.
+const mostLines = 200
+
 type messageLine struct{ text, hint string }
 
 func lines(err error) []messageLine {
 	var problems contract.Problems
 	if errors.As(err, &problems) {
-		out := make([]messageLine, len(problems))
+		out := make([]messageLine, 0, min(len(problems), mostLines+1))
 		for i, p := range problems {
-			out[i] = messageLine{p.Error(), p.Hint}
+			if i == mostLines {
+				return append(out, messageLine{fmt.Sprintf("and %d more", len(problems)-i), ""})
+			}
+			out = append(out, messageLine{p.Error(), p.Hint})
 		}
 		return out
 	}

@@ -48,6 +48,9 @@ func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *cont
 		return nil, nil, err
 	}
 	topology, ok := c.Topology(firstOf(f.Topology, recorded.Topology))
+	if !ok && f.Topology == "" {
+		return nil, nil, failed(fmt.Errorf("topology of the space's record is not declared by %s, got %q", c.Name, recorded.Topology), "restore its space.yaml, or the contract that it names")
+	}
 	if !ok {
 		var names []string
 		for _, t := range c.Topologies {
@@ -146,7 +149,7 @@ type paramFlags struct {
 func (f paramFlags) input(p *contract.Profile, space string) (compile.Input, error) {
 	in := compile.Input{Values: map[string]any{}, Pos: map[string]contract.Pos{}}
 	for _, file := range f.Params {
-		data, err := os.ReadFile(file)
+		data, err := source.ReadFile(file)
 		if err != nil {
 			return in, err
 		}
@@ -179,11 +182,17 @@ func (f paramFlags) input(p *contract.Profile, space string) (compile.Input, err
 // scope binds the parameters; what does not fit is a usage error where it came from a flag.
 func newScope(c *contract.Contract, t *contract.Topology, p *contract.Profile, in compile.Input) (*compile.Scope, error) {
 	s, err := compile.NewScope(c, t, p, in)
+	return s, badInput(err)
+}
+
+// badInput makes a usage error of problems that came from flags; those of a file keep their positions and mean that the command
+// could not run.
+func badInput(err error) error {
 	var problems contract.Problems
 	if errors.As(err, &problems) && !slices.ContainsFunc(problems, func(p *contract.Problem) bool { return p.Pos != (contract.Pos{}) }) {
-		return nil, usage(err, "")
+		return usage(err, "")
 	}
-	return s, err
+	return err
 }
 
 func findProfile(c *contract.Contract, name string) (*contract.Profile, error) {
@@ -212,6 +221,9 @@ func checkSpaceName(c *contract.Contract, name string) error {
 	g := c.Grammars[compile.SpaceParam]
 	if err := compile.CheckGrammar(g, name); err != nil {
 		return usage(fmt.Errorf("space name does not fit its grammar, got %q, want %s", name, err.Want), g.Hint)
+	}
+	if !plainName.MatchString(name) {
+		return usage(fmt.Errorf("space name cannot name a directory, got %q, want a letter or digit first", name), "")
 	}
 	return nil
 }
@@ -279,5 +291,20 @@ func recordedSpace(dir, name string) (trust.SpaceInfo, error) {
 
 // timeoutFlag bounds what a command waits for from a server.
 type timeoutFlag struct {
-	Timeout time.Duration `default:"5s" help:"Longest wait for a server."`
+	Timeout waitFlag `default:"5s" help:"Longest wait for a server." placeholder:"DURATION"`
 }
+
+// waitFlag is a duration above zero.
+type waitFlag time.Duration
+
+// UnmarshalText reads it.
+func (f *waitFlag) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d <= 0 {
+		return fmt.Errorf("got %q, want a duration above zero such as 500ms or 10s", text)
+	}
+	*f = waitFlag(d)
+	return nil
+}
+
+func (f waitFlag) duration() time.Duration { return time.Duration(f) }

@@ -10,6 +10,11 @@ type initCmd struct {
 	Dir string `arg:"" type:"path" help:"Directory to make; it must be empty or absent."`
 }
 
+// Help is the example under the flags.
+func (initCmd) Help() string {
+	return "Example: cotalctl init my-contract; cotalctl matrix check my-contract; cotalctl provision space demo --contract my-contract"
+}
+
 func (c *initCmd) Run(a *app) error {
 	if err := matrix.Scaffold(c.Dir); err != nil {
 		return err

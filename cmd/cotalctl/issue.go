@@ -43,6 +43,9 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := scope.Unused(); err != nil {
+		return nil, badInput(err)
+	}
 	tags, err := scope.Tags()
 	if err != nil {
 		return nil, err

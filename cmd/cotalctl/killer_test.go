@@ -63,7 +63,7 @@ func killable() (code int, ok bool) {
 }
 
 func (k *killer) run(a *app, op, dir string) error {
-	req := spaceRequest{dir: dir, name: "main", server: serverFlags{Timeout: patience}}
+	req := spaceRequest{dir: dir, name: "main", server: serverFlags{Timeout: waitFlag(patience)}}
 	switch op {
 	case "space":
 		return k.space(a, req)

@@ -12,6 +12,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -24,6 +25,9 @@ import (
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
+
+// grace is how long a command may take to end after a signal.
+const grace = 15 * time.Second
 
 // app is what every command works with: its streams, clock and randomness.
 type app struct {
@@ -54,6 +58,15 @@ type cli struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A second signal ends the process at once, and a command that does not come back after the first one is ended too: what it
+	// was writing is written whole or not at all.
+	defer context.AfterFunc(ctx, func() {
+		stop()
+		time.AfterFunc(grace, func() {
+			fmt.Fprintln(stderr, "cotalctl: error: interrupted\ncotalctl: hint: run it again: it goes on from what is there")
+			os.Exit(exitFailed)
+		})
+	})()
 	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now, rand: rand.Reader}
 	exited := -1
 	parser, err := kong.New(&cli{},

@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/trust"
 	"github.com/cotalctl/cotalctl/matrix"
@@ -31,14 +33,57 @@ func (c *matrixCheckCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		if err := compiles(ct); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.stdout, "%s: ok: %d rows, %d profiles, %d resources, %d consumers, %d invariants, %d residuals\n", ct.Name,
 			len(ct.Rows), len(ct.Profiles), len(ct.Resources), len(ct.Consumers), len(ct.Invariants), len(ct.Residuals))
 	}
 	return nil
 }
 
+// Help is the example under the flags.
+func (matrixCheckCmd) Help() string { return "Example: cotalctl matrix check my-contract" }
+
+// Help is the example under the flags.
+func (matrixShowCmd) Help() string {
+	return "Example: cotalctl matrix show --profile agent\n\nLists of records go into a file for --params, in the shape that is shown: capabilities: [{endpoint: com.acme.deploy, commands: [{name: start, class: ephemeral, rails: [one], targets: [self]}]}]"
+}
+
+// compiles compiles every profile in every account of every topology for sample parameters: what only the compiler sees, such
+// as a subscribe that no deny can close, is wrong with the contract and not with its first user's parameters.
+func compiles(c *contract.Contract) error {
+	var probs contract.Problems
+	for _, t := range c.Topologies {
+		for _, p := range contract.Sorted(c.Profiles) {
+			for _, sample := range compile.Samples(c, p, compile.SampleText(c.Grammars[compile.SpaceParam], 0), 0) {
+				for _, account := range compile.Accounts(c, t, p) {
+					scope, err := compile.NewScope(c, t, p, sample.Input)
+					if err == nil {
+						_, err = compile.Compile(scope, account)
+					}
+					probs = append(probs, problemsOf(err, t, p)...)
+				}
+			}
+		}
+	}
+	return probs.Err()
+}
+
+func problemsOf(err error, t *contract.Topology, p *contract.Profile) contract.Problems {
+	var probs contract.Problems
+	var one *contract.Problem
+	switch {
+	case err == nil, errors.As(err, &probs):
+		return probs
+	case errors.As(err, &one):
+		return contract.Problems{one}
+	}
+	return contract.Problems{{Pos: p.Pos, What: fmt.Sprintf("profile %s, topology %s: %s", p.Name, t.Name, err)}}
+}
+
 type matrixShowCmd struct {
-	Profile string `help:"Only the rows of this profile." placeholder:"NAME"`
+	Profile string `help:"Only the rows of this profile, and its parameters." placeholder:"NAME"`
 	contractFlags
 	outputFlag
 }
@@ -63,10 +108,11 @@ type matrixRow struct {
 }
 
 type matrixProfile struct {
-	Name     string `json:"name"`
-	Trust    string `json:"trust"`
-	Lifetime string `json:"lifetime"`
-	Account  string `json:"account"`
+	Name     string      `json:"name"`
+	Trust    string      `json:"trust"`
+	Lifetime string      `json:"lifetime"`
+	Account  string      `json:"account"`
+	Params   []showParam `json:"params"`
 }
 
 func (c *matrixShowCmd) Run(a *app) error {
@@ -89,7 +135,7 @@ func (c *matrixShowCmd) Run(a *app) error {
 	}
 	for _, p := range contract.Sorted(ct.Profiles) {
 		if c.Profile == "" || p.Name == c.Profile {
-			doc.Profiles = append(doc.Profiles, matrixProfile{p.Name, p.Trust, lifetime(p), topology.Account(p.Name, p.Home)})
+			doc.Profiles = append(doc.Profiles, matrixProfile{p.Name, p.Trust, lifetime(p), topology.Account(p.Name, p.Home), showParams(p)})
 		}
 	}
 	if c.json() {
@@ -104,7 +150,10 @@ func (c *matrixShowCmd) Run(a *app) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Profile, op, r.Target, r.Class, r.Cite, strings.Join(r.Residuals, " "))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || c.Profile == "" {
+		return err
+	}
+	return printParams(a.stdout, ct.Profiles[c.Profile])
 }
 
 func showRow(row *contract.Row, profile string) matrixRow {

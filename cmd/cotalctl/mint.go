@@ -143,7 +143,12 @@ func firstText(v any, fallback string) string {
 
 // writeFile writes a private file whole or not at all: beside its name, synced, renamed.
 func writeFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	// One fixed name: what a killed run left there, a seed included, is removed by the next.
+	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/provision"
@@ -24,8 +23,8 @@ type deprovisionCmd struct {
 
 // serverFlags reach a broker that is not the directory's own.
 type serverFlags struct {
-	Server  string        `help:"Server URLs. Default: the broker that runs on the directory, else an embedded one." placeholder:"URL[,URL…]"`
-	Timeout time.Duration `default:"10s" help:"Longest wait for a server." placeholder:"DURATION"`
+	Server  string   `help:"Server URLs. Default: the broker that runs on the directory, else an embedded one." placeholder:"URL[,URL…]"`
+	Timeout waitFlag `default:"10s" help:"Longest wait for a server." placeholder:"DURATION"`
 	tlsFlags
 }
 
@@ -157,6 +156,11 @@ func (c *provisionPrincipalCmd) Run(a *app) error {
 }
 
 type deprovisionPrincipalCmd struct{ principalFlags }
+
+// Help is the example under the flags.
+func (deprovisionPrincipalCmd) Help() string {
+	return "Example: cotalctl deprovision principal --space main --set owner=local --set actor=alice --set uid=… --plan"
+}
 
 func (c *deprovisionPrincipalCmd) Run(a *app) error {
 	return c.run(a, (*provision.Session).PlanRemoval)

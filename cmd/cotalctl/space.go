@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -45,6 +46,7 @@ type spaceWork struct {
 	unlock   func()
 	accounts []accountState
 	after    func(provision.Action) // hears of every step that was applied
+	known    bool                   // the space was provisioned before
 	shareErr error                  // of composing exports and imports, which happens inside a callback
 }
 
@@ -78,6 +80,7 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	if err := errors.Join(checkSpaceName(w.contract, req.name), w.duty(contract.RoleProvision)); err != nil {
 		return nil, err
 	}
+	w.known = recorded.Contract != ""
 	if w.info, err = w.record(recorded); err != nil {
 		return nil, err
 	}
@@ -169,7 +172,7 @@ func (w *spaceWork) sameContract(was string) error {
 func (w *spaceWork) openDir() error {
 	var err error
 	if w.req.planOnly {
-		if w.dir, err = trust.Open(w.req.dir); errors.Is(err, trust.ErrNotMade) {
+		if w.dir, err = trust.Open(w.req.dir); errors.Is(err, trust.ErrNotMade) && isVacant(w.req.dir) {
 			w.dir = nil
 			return nil
 		}
@@ -184,6 +187,12 @@ func (w *spaceWork) openDir() error {
 	return w.lock()
 }
 
+// isVacant reports whether nothing stands at a path, or an empty directory.
+func isVacant(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
+}
+
 // lock takes the directory for editing, or says who has it: another command must not wait for ever on one that hangs.
 func (w *spaceWork) lock() (err error) {
 	ctx, cancel := w.lockContext()
@@ -193,12 +202,12 @@ func (w *spaceWork) lock() (err error) {
 }
 
 func (w *spaceWork) lockContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(w.app.ctx, w.req.server.Timeout)
+	return context.WithTimeout(w.app.ctx, w.req.server.Timeout.duration())
 }
 
 // start finds the broker: the named server, the one that runs on the directory, else an embedded one.
 func (w *spaceWork) start() error {
-	w.dialer = &dialer{app: w.app, dir: w.dir, contract: w.contract, topology: w.topology, space: w.name, url: w.req.server.Server, timeout: w.req.server.Timeout}
+	w.dialer = &dialer{app: w.app, dir: w.dir, contract: w.contract, topology: w.topology, space: w.name, url: w.req.server.Server, timeout: w.req.server.Timeout.duration()}
 	opts, err := w.req.server.options()
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ func (versionFlag) BeforeReset(k *kong.Kong) error {
 // libraries are those whose version decides what a credential or a broker is.
 var libraries = []string{"github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "github.com/nats-io/jwt/v2", "github.com/nats-io/nkeys"}
 
+// Help is the example under the flags.
+func (versionCmd) Help() string { return "Example: cotalctl version -o json" }
+
 func (c *versionCmd) Run(a *app) error {
 	doc := versionDocument{Schema: "cotalctl/version/v1", Version: "unknown", Contracts: matrix.EmbeddedNames(), Libraries: map[string]string{}}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -37,7 +37,7 @@ func (p *Problem) Error() string {
 		b.WriteString(", want ")
 		b.WriteString(p.Want)
 	}
-	return b.String()
+	return Redact(b.String())
 }
 
 // Problems are several problems, reported together. A nil or empty value is no error: return it through [Problems.Err].

@@ -17,7 +17,7 @@ import (
 
 // Bounds of one file.
 const (
-	MaxBytes = 4 << 20
+	MaxBytes = 1 << 20
 	MaxDepth = 64 // nested maps and lists
 )
 

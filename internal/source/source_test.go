@@ -45,7 +45,7 @@ func TestParseRefuses(t *testing.T) {
 		{"two documents", "a: b\n---\nc: d\n", "f:2:1: not valid YAML: several documents in one file, want one\n"},
 		{"broken", "a: [b", "f:1:1: not valid YAML: did not find expected ',' or ']'\n"},
 		{"too deep", strings.Repeat("[", MaxDepth+2) + strings.Repeat("]", MaxDepth+2), "f:1:66: nested too deep, got more than 64 levels, want a flatter file\n"},
-		{"too long", strings.Repeat("#", MaxBytes+1), "f:1:1: file is too large, got 4194305 bytes, want at most 4194304\n"},
+		{"too long", strings.Repeat("#", MaxBytes+1), "f:1:1: file is too large, got 1048577 bytes, want at most 1048576\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &Report{}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// showParam is a parameter as a caller needs to know it.
+type showParam struct {
+	Name     string `json:"name"`
+	Shape    string `json:"shape"`
+	Required bool   `json:"required"`
+	Default  string `json:"default"`
+	Hint     string `json:"hint"`
+}
+
+func showParams(p *contract.Profile) []showParam {
+	out := []showParam{}
+	if f := p.Family; f != nil {
+		out = append(out, showParam{Name: f.Param, Shape: "a member of " + f.Of, Required: true})
+	}
+	for _, param := range p.Params {
+		s := showParam{Name: param.Name, Shape: shape(param.Type), Default: param.From}
+		if param.Default != nil {
+			s.Default = fmt.Sprint(param.Default)
+		}
+		s.Required = !param.Optional && s.Default == "" && param.Type.Kind != contract.TypeBool
+		if param.Type.Grammar != nil {
+			s.Hint = param.Type.Grammar.Hint
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// shape writes a type in the words of the contract format.
+func shape(t *contract.Type) string {
+	switch t.Kind {
+	case contract.TypeList:
+		return "list of " + shape(t.Elem)
+	case contract.TypeEnum:
+		return strings.Join(t.Enum, "|")
+	case contract.TypeRecord:
+		return t.Record.Name
+	case contract.TypeBool:
+		return "true|false"
+	case contract.TypeMember:
+		return "a member of " + t.Of
+	case contract.TypePattern:
+		return "a subtree of " + t.Of
+	}
+	return cmp.Or(t.Grammar.Name, t.Grammar.Source)
+}
+
+// printParams lists the parameters of a profile and the records that they are made of.
+func printParams(w io.Writer, p *contract.Profile) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "\nPARAMETER\tSHAPE\tDEFAULT\tHINT\n")
+	for _, s := range showParams(p) {
+		def := s.Default
+		if s.Required {
+			def = "(required)"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", s.Name, s.Shape, def, s.Hint)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, param := range p.Params {
+		printRecord(w, param.Type, seen)
+	}
+	return nil
+}
+
+// printRecord prints the shape of a record, as a parameter file writes it, and of the records within.
+func printRecord(w io.Writer, t *contract.Type, seen map[string]bool) {
+	if t.Kind == contract.TypeList {
+		t = t.Elem
+	}
+	if t.Kind != contract.TypeRecord || seen[t.Record.Name] {
+		return
+	}
+	r := t.Record
+	seen[r.Name] = true
+	fmt.Fprintf(w, "\nrecord %s\n", r.Name)
+	for _, f := range r.Fields {
+		fmt.Fprintf(w, "  %s\n", field(f))
+	}
+	for _, name := range contract.SortedKeys(r.Cases) {
+		fields := make([]string, len(r.Cases[name]))
+		for i, f := range r.Cases[name] {
+			fields[i] = field(f)
+		}
+		if len(fields) == 0 {
+			fmt.Fprintf(w, "  one of: %s\n", name)
+		} else {
+			fmt.Fprintf(w, "  one of: {%s: {%s}}\n", name, strings.Join(fields, ", "))
+		}
+	}
+	for _, f := range r.Fields {
+		printRecord(w, f.Type, seen)
+	}
+}
+
+func field(f *contract.Param) string {
+	text := f.Name + ": " + shape(f.Type)
+	switch {
+	case f.Optional:
+		text += " (optional)"
+	case f.Default != nil:
+		text += fmt.Sprintf(" (default %v)", f.Default)
+	}
+	return text
+}

@@ -1,0 +1,34 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// ReadFile reads a regular file of at most MaxBytes bytes. A device, a pipe or a directory is refused before it is opened for
+// reading: it could block or never end.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &contract.Problem{What: path + " is not a regular file", Hint: "name a file"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxBytes {
+		return nil, &contract.Problem{What: path + " is too large", Got: fmt.Sprintf("more than %d bytes", MaxBytes), Want: "less", Hint: "split it"}
+	}
+	return data, nil
+}
