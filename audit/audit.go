@@ -25,6 +25,7 @@ type auditor struct {
 	topology *contract.Topology
 	rows     map[string]*contract.Row
 	rules    map[string][]rule // of a space, once resolved
+	shapes   map[string]*shape // of a profile in a space, once compiled
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
@@ -32,7 +33,7 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -54,9 +55,17 @@ func newAuditor(cfg Config) (*auditor, error) {
 	return a, nil
 }
 
-// done sorts the report and returns it with everything that could not be audited. The report is valid beside an error.
+// done sorts the report and returns it with everything that could not be audited. The report is valid beside an error. Where
+// nothing was judged there is no report, which would look like a clean one: only an error.
 func (a *auditor) done() (*Report, error) {
 	a.out.Checked.Profiles = len(a.profiles)
+	if a.out.Checked.Files == 0 && a.out.Checked.Profiles == 0 {
+		if len(a.probs) == 0 {
+			a.problem(&contract.Problem{What: "nothing to audit", Want: wantAudited})
+		}
+		return nil, a.probs.Err()
+	}
+	a.out.failed = len(a.probs)
 	for i := range a.out.Findings {
 		if f := &a.out.Findings[i]; f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
@@ -166,12 +175,14 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 		}
 	}
 	f := Finding{Code: codeResidual, Severity: Note, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
-		Message: strings.Join(said, "; "), File: p.File, brief: row.ID + ": " + strings.Join(row.Residuals, ", ")}
+		Message: strings.Join(said, "; "), File: p.File, residuals: row.Residuals}
 	if f.File == "" {
 		f.File, f.Line = row.Pos.File, row.Pos.Line
 	}
 	a.out.Findings = append(a.out.Findings, f)
 }
+
+const wantAudited = "a contract with profiles, credentials or compiled sets"
 
 // problem keeps what could not be audited.
 func (a *auditor) problem(err error) {

@@ -289,7 +289,7 @@ func TestResidualNotes(t *testing.T) {
 	c := testContract(t)
 	r := judged(t, c, user(t, c, "worker", worker()))
 	want := []Finding{{Code: codeResidual, Severity: Note, Subject: "worker1", Entry: "app.main.talk.alice.dev.ops", Rows: []string{"POST"}, Cite: "§POST",
-		Message: "ECHO: any poster can flood its room (bounded by one room)", File: "user.jwt", brief: "POST: ECHO"}}
+		Message: "ECHO: any poster can flood its room (bounded by one room)", File: "user.jwt", residuals: []string{"ECHO"}}}
 	if diff := cmp.Diff(want, r.Findings, cmp.AllowUnexported(Finding{})); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
@@ -12,7 +11,7 @@ import (
 
 // Contract compiles every profile of cfg.Contract in cfg.Topology, for several samples of its parameters and two identities, and
 // judges each set. Profiles or samples that do not compile, and invariants that cannot be resolved, are returned as
-// [contract.Problems] beside a report on the rest; the report is nil only where there is no contract or topology to judge.
+// [contract.Problems] beside a report on the rest; the report is nil where nothing was judged.
 func Contract(cfg Config) (*Report, error) {
 	if cfg.Contract == nil {
 		return nil, &contract.Problem{What: "audit", Got: "no contract", Want: "one"}
@@ -25,41 +24,12 @@ func Contract(cfg Config) (*Report, error) {
 	for _, profile := range contract.Sorted(cfg.Contract.Profiles) {
 		a.profileLifetime(profile, a.rulesOf(space))
 		for n := range 2 {
-			for _, in := range a.samples(profile, space, n) {
-				a.sample(profile, in, n > 0)
+			for _, s := range compile.Samples(cfg.Contract, profile, space, n) {
+				a.sample(profile, s.Input, n > 0)
 			}
 		}
 	}
 	return a.done()
-}
-
-// samples are the inputs of a profile; a family is sampled for each of its members.
-func (a *auditor) samples(profile *contract.Profile, space string, n int) []compile.Input {
-	var out []compile.Input
-	for _, s := range compile.Samples(a.cfg.Contract, profile, space, n) {
-		if profile.Family == nil {
-			out = append(out, s.Input)
-			continue
-		}
-		for _, k := range contract.Sorted(a.cfg.Contract.Kinds) {
-			if isMember(k, profile.Family.Where) {
-				in := compile.Input{Values: maps.Clone(s.Input.Values)}
-				in.Values[profile.Family.Param] = k.Name
-				out = append(out, in)
-			}
-		}
-	}
-	return out
-}
-
-func isMember(k *contract.Kind, where map[string]bool) bool {
-	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-	for name, want := range where {
-		if flags[name] != want {
-			return false
-		}
-	}
-	return true
 }
 
 // sample compiles one input in every account of the profile and judges the sets.

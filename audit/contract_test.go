@@ -97,6 +97,10 @@ func TestContractProblems(t *testing.T) {
 	if _, err := Contract(Config{}); err == nil {
 		t.Error("no contract: got no error")
 	}
+	clear(c.Profiles)
+	if r, err := Contract(Config{Contract: c}); r != nil || err == nil {
+		t.Errorf("no profiles: got %v and %v, want an error and no report", r, err)
+	}
 }
 
 // shipped returns the contracts of this repository.

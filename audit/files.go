@@ -9,79 +9,87 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Paths judges files and directories of them: .creds files, user JWTs, compiled sets. A directory is read in name order, each
 // real file and directory once, so symlink loops end; files in it that are none of these are counted as skipped. A named file
-// must be one. Files that cannot be read are returned as [contract.Problems] beside a report on the rest.
+// must be one, and a named directory must hold one. What cannot be read is returned as [contract.Problems] beside a report on
+// the rest; where no file was judged, the report is nil and the error is not.
 func Paths(cfg Config, paths []string) (*Report, error) {
 	a, err := newAuditor(cfg)
 	if err != nil {
 		return nil, err
 	}
-	w := walker{a: a, seen: map[string]bool{}}
+	w := walker{a: a, met: map[string]bool{}}
 	for _, path := range paths {
-		w.visit(path, true)
+		if skipped := a.out.Skipped; !w.visit(path, true) {
+			a.problem(&contract.Problem{What: "nothing to audit in " + path, Got: fmt.Sprintf("%d other files", a.out.Skipped-skipped),
+				Want: "credentials or compiled sets", Hint: "name a directory that holds .creds files, user JWTs or the JSON of compiled sets"})
+		}
 	}
 	return a.done()
 }
 
 type walker struct {
-	a    *auditor
-	seen map[string]bool // real paths
+	a   *auditor
+	met map[string]bool // real path → what visit returned for it
 }
 
-// visit judges one path; named: a person gave it, so that it must be something.
-func (w *walker) visit(path string, named bool) {
+// visit judges one path; named: a person gave it, so that it must be something. It reports whether there was something to
+// judge, be it that it could not be.
+func (w *walker) visit(path string, named bool) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		w.fail(path, err)
-		return
+		return w.fail(path, err)
 	}
-	if w.seen[real] {
-		return
+	if met, before := w.met[real]; before {
+		return met
 	}
-	w.seen[real] = true
+	w.met[real] = false
 	info, err := os.Stat(real)
+	met := false
 	switch {
 	case err != nil:
-		w.fail(path, err)
+		met = w.fail(path, err)
 	case info.IsDir():
-		w.directory(path)
+		met = w.directory(path)
 	case !info.Mode().IsRegular():
-		w.foreign(path, named, errors.New("is no regular file"))
+		met = w.foreign(path, named, errors.New("is no regular file"))
 	default:
-		w.file(path, named)
+		met = w.file(path, named)
 	}
+	w.met[real] = met
+	return met
 }
 
-func (w *walker) directory(path string) {
+func (w *walker) directory(path string) bool {
 	list, err := os.ReadDir(path) // sorted by name
 	if err != nil {
-		w.fail(path, err)
-		return
+		return w.fail(path, err)
 	}
+	met := false
 	for _, e := range list {
-		w.visit(filepath.Join(path, e.Name()), false)
+		met = w.visit(filepath.Join(path, e.Name()), false) || met
 	}
+	return met
 }
 
-func (w *walker) file(path string, named bool) {
+func (w *walker) file(path string, named bool) bool {
 	data, err := readBounded(path)
 	if err != nil {
-		w.fail(path, err)
-		return
+		return w.fail(path, err)
 	}
 	switch err := w.a.file(path, data); {
-	case errors.Is(err, errForeign) && isCredential(path) && !strings.HasSuffix(path, ".jwt"):
-		w.a.problem(fileProblem(path, err))
-	case errors.Is(err, errForeign):
-		w.foreign(path, named, err)
+	case errors.Is(err, errForeign) && (!isCredential(path) || strings.HasSuffix(path, ".jwt")):
+		return w.foreign(path, named, err)
 	case err != nil && len(data) > maxFile && !isCredential(path):
-		w.foreign(path, named, err)
+		return w.foreign(path, named, err)
 	case err != nil:
 		w.a.problem(fileProblem(path, err))
 	}
+	return true
 }
 
 // isCredential reports whether a file's name says that it holds a credential.
@@ -99,19 +107,21 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-func (w *walker) foreign(path string, named bool, err error) {
+func (w *walker) foreign(path string, named bool, err error) bool {
 	if named {
 		w.a.problem(fileProblem(path, err))
-		return
+		return true
 	}
 	w.a.out.Skipped++
+	return false
 }
 
 // fail reports a path that could not be read, by its own name and not by the resolved one.
-func (w *walker) fail(path string, err error) {
+func (w *walker) fail(path string, err error) bool {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		err = at.Err
 	}
 	w.a.problem(fileProblem(path, fmt.Errorf("cannot be read: %w", err)))
+	return true
 }

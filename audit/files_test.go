@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,8 +150,62 @@ func TestNamedFiles(t *testing.T) {
 		switch {
 		case tt.want == "" && (err != nil || r.Checked.Files != 1):
 			t.Errorf("%s: got %v and %+v, want it judged", tt.name, err, r.Checked)
-		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path+": ")):
-			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		case tt.want != "" && (r != nil || err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path+": ")):
+			t.Errorf("%s: got %v and %v, want %q and no report", tt.name, err, r, tt.want)
+		}
+	}
+}
+
+// TestNothingToAudit: where nothing was judged there is an error and no report, which would look clean.
+func TestNothingToAudit(t *testing.T) {
+	c, dir := testContract(t), t.TempDir()
+	good, seed := creds(t, c)
+	write(t, filepath.Join(dir, "keys/user.nk"), seed)
+	write(t, filepath.Join(dir, "keys/account.jwt"), accountJWT(t))
+	write(t, filepath.Join(dir, "good/a.creds"), good)
+	write(t, filepath.Join(dir, "bad/a.creds"), good[:len(good)/2])
+	for _, path := range []string{"empty", "loop"} {
+		if err := os.MkdirAll(filepath.Join(dir, path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(".", filepath.Join(dir, "loop/self")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		paths  []string
+		want   string // of the error, "" for none
+		judged int    // files; 0 is no report
+	}{
+		{[]string{"empty"}, "nothing to audit in DIR/empty, got 0 other files, want credentials or compiled sets", 0},
+		{[]string{"keys"}, "nothing to audit in DIR/keys, got 2 other files, want credentials or compiled sets", 0},
+		{[]string{"loop"}, "nothing to audit in DIR/loop, got 0 other files, want credentials or compiled sets", 0},
+		{[]string{"bad"}, "DIR/bad/a.creds: ", 0},
+		{nil, "nothing to audit, want a contract with profiles, credentials or compiled sets", 0},
+		{[]string{"good", "keys"}, "nothing to audit in DIR/keys, got 2 other files, want credentials or compiled sets", 1},
+		{[]string{"good", "bad"}, "DIR/bad/a.creds: ", 1},
+		{[]string{"good"}, "", 1},
+		{[]string{"good/a.creds", "good"}, "", 1},
+		{[]string{"good", "good"}, "", 1},
+	} {
+		var paths []string
+		for _, path := range tt.paths {
+			paths = append(paths, filepath.Join(dir, path))
+		}
+		r, err := Paths(Config{Contract: c, Now: now()}, paths)
+		switch got := strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"); {
+		case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.HasPrefix(got, tt.want)):
+			t.Errorf("%v: got %s, want %q", tt.paths, got, tt.want)
+		case (r != nil) != (tt.judged > 0), r != nil && r.Checked.Files != tt.judged:
+			t.Errorf("%v: report: got %+v, want %d files judged", tt.paths, r, tt.judged)
+		case r != nil:
+			var b bytes.Buffer
+			if err := r.WriteText(&b); err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.HasSuffix(b.String(), "; 1 could not be judged\n"); told != (err != nil) {
+				t.Errorf("%v: got %q, want the last line to tell of problems", tt.paths, b.String())
+			}
 		}
 	}
 }

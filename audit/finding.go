@@ -33,8 +33,8 @@ type Finding struct {
 	Waived   *Waiver  `json:"waived"`
 	Hint     string   `json:"-"` // what to do next
 
-	more  int    // further entries of the same row of a sampled profile
-	brief string // what the text rendering says instead of the message
+	more      int      // further entries of the same row of a sampled profile
+	residuals []string // ids of the declared residuals that an A100 is about
 }
 
 // Waiver accepts a finding for a while. A waived finding is no error.
@@ -58,6 +58,7 @@ type Report struct {
 	Checked  Checked   `json:"checked"`
 	Skipped  int       `json:"-"` // files of a directory that are nothing this package judges
 
+	failed    int               // what could not be judged: the problems that are returned beside the report
 	residuals map[string]string // id → in words, of the declared residuals that findings name
 }
 

@@ -48,9 +48,10 @@ func (a *auditor) join(p *Principal) {
 // rowsOf returns the rows that give the entry exactly, else those that cover it.
 func rowsOf(origins []origin, dir compile.Dir, deny bool, e subject.Entry) (rows []string, ok bool) {
 	var wider []string
+	tokens := e.Pattern.Tokens()
 	for i := range origins {
 		if o := &origins[i]; o.dir == dir && o.deny == deny {
-			exact, covers := o.gives(e)
+			exact, covers := o.gives(tokens, e.Queue)
 			if exact {
 				rows = append(rows, o.row)
 			} else if covers {
@@ -67,7 +68,7 @@ func rowsOf(origins []origin, dir compile.Dir, deny bool, e subject.Entry) (rows
 
 func (a *auditor) excess(p *Principal, e Entry, dir compile.Dir, unreached []string) {
 	if len(unreached) > 0 {
-		p.doubts = append(p.doubts, fmt.Sprintf("the %s entry %s matches no row that a sample reaches; it may come from %s", dir, e, strings.Join(unreached, ", ")))
+		p.doubts = append(p.doubts, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e, strings.Join(unreached, ", ")))
 		return
 	}
 	a.report(p, codeExcess, e, e.Pattern.Witness(), fmt.Sprintf("no row of profile %s gives this %s entry", p.Profile, dir))

@@ -23,9 +23,13 @@ func (a *auditor) held(p *Principal, r rule, d *Direction, message string) {
 
 // identityToken reports every publish allow entry that admits a subject of a family whose tokens are not the holder's own.
 func (a *auditor) identityToken(p *Principal, r rule, identity map[string]string) {
+	owned := make([][]subject.Pattern, len(r.families))
+	for i, family := range r.families {
+		owned[i] = own(family, r.Tokens, identity)
+	}
 	for _, e := range p.Pub.allows() {
-		for _, family := range r.families {
-			if w, ok := p.reaches(&p.Pub, e, family, own(family, r.Tokens, identity)...); ok {
+		for i, family := range r.families {
+			if w, ok := p.reaches(&p.Pub, e, family, owned[i]...); ok {
 				a.violated(p, r, e, w, foreign(w, r.Tokens, identity))
 				break
 			}

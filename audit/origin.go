@@ -1,11 +1,11 @@
 package audit
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // hole stands in an origin for what a parameter that the credential does not state would give: one or more tokens.
@@ -18,42 +18,14 @@ type origin struct {
 	tokens []string // hole where the value is not known
 	queue  string
 	row    string
+	open   []int // indexes of tokens that hold a placeholder of a stated value
 }
 
-// origins compiles a profile's rows twice, for two samples of everything that the credential does not state. Where the two
-// differ, a hole stands; what they share is the holder's own, or literal text of a row. unreached lists the rows that no sample
-// makes an entry of: an entry may come from one of them.
-func (a *auditor) origins(profile *contract.Profile, stated map[string]string, space string) (list []origin, unreached []string, err error) {
-	first, err := a.grants(profile, stated, space, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	second, err := a.grants(profile, stated, space, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	reached := map[string]bool{}
-	for i := range first {
-		g := &first[i]
-		reached[g.Row.ID] = true
-		o := origin{dir: g.Dir, deny: g.Deny, tokens: g.Entry.Pattern.Tokens(), queue: g.Entry.Queue, row: g.Row.ID}
-		if len(first) == len(second) && second[i].Row == g.Row {
-			o.differ(&second[i])
-		}
-		list = append(list, o)
-		if closing, open := subject.Closing(g.Entry); open && g.Dir == compile.Sub && !g.Deny {
-			o.deny, o.tokens = true, append(slices.Clone(o.tokens[:len(o.tokens)-1]), closing.Pattern.Tokens()[len(o.tokens)-1:]...)
-			list = append(list, o)
-		}
-	}
-	return list, a.unreached(profile, reached), nil
-}
-
-// differ puts holes where the second sample gives another token.
-func (o *origin) differ(second *compile.Grant) {
+// differ puts holes where another identity gives another token; false where the two are not of one length.
+func (o *origin) differ(second *compile.Grant) bool {
 	other := second.Entry.Pattern.Tokens()
 	if len(other) != len(o.tokens) {
-		return
+		return false
 	}
 	for i, t := range other {
 		if t != o.tokens[i] {
@@ -63,30 +35,7 @@ func (o *origin) differ(second *compile.Grant) {
 	if o.queue != second.Entry.Queue {
 		o.queue = hole
 	}
-}
-
-// grants resolves every sample of a profile with the stated values put in.
-func (a *auditor) grants(profile *contract.Profile, stated map[string]string, space string, n int) ([]compile.Grant, error) {
-	var out []compile.Grant
-	for _, in := range a.samples(profile, space, n) {
-		for _, param := range profile.Params {
-			if value, ok := stated[param.Name]; ok && isScalar(param.Type) {
-				in.Values[param.Name] = value
-			}
-		}
-		scope, err := compile.NewScope(a.cfg.Contract, a.topology, profile, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, account := range compile.Accounts(a.cfg.Contract, a.topology, profile) {
-			grants, err := compile.Resolve(scope, account)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, grants...)
-		}
-	}
-	return out, nil
+	return true
 }
 
 func isScalar(t *contract.Type) bool {
@@ -112,29 +61,35 @@ func (a *auditor) unreached(profile *contract.Profile, reached map[string]bool) 
 // maxTokens bounds the entries that are compared with rows: no row compiles to a longer one.
 const maxTokens = 2 * compile.MaxSubjectTokens
 
-// gives reports whether the origin gives the entry: as exactly that text, or as one that covers it.
-func (o *origin) gives(e subject.Entry) (exact, covers bool) {
-	tokens := e.Pattern.Tokens()
-	if o.queue != hole && o.queue != e.Queue || len(tokens) > maxTokens {
+// gives reports whether the origin gives an entry of these tokens: as exactly that text, or as one that covers it.
+func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
+	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens {
 		return false, false
 	}
 	exact = align(o.tokens, tokens, false)
 	return exact, exact || align(o.tokens, tokens, true)
 }
 
-// align matches own against tokens, where a hole takes one or more of them. Covering, "*" also takes any one token and a final
-// ">" all that are left.
+// align matches own against at most maxTokens tokens, where a hole takes one or more of them. Covering, "*" also takes any one
+// token and a final ">" all that are left.
 func align(own, tokens []string, covering bool) bool {
-	at := make([]bool, len(tokens)+1) // at[n]: what was matched so far may end before token n
-	at[0] = true
+	all := uint64(2)<<len(tokens) - 1
+	at := uint64(1) // bit n: what was matched so far may end before token n
 	for _, o := range own {
-		next := make([]bool, len(tokens)+1)
-		for n, t := range tokens {
-			many := o == hole || covering && o == ">"
-			one := o == t || covering && o == "*" && t != ">"
-			next[n+1] = at[n] && (many || one) || many && next[n]
+		if o == hole || covering && o == ">" {
+			at = all &^ (at&-at<<1 - 1) // any end behind the first
+			continue
 		}
-		at = next
+		var next uint64
+		for rest := at; rest != 0; rest &= rest - 1 {
+			n := bits.TrailingZeros64(rest)
+			if n < len(tokens) && (o == tokens[n] || covering && o == "*" && tokens[n] != ">") {
+				next |= 2 << n
+			}
+		}
+		if at = next; at == 0 {
+			return false
+		}
 	}
-	return at[len(tokens)]
+	return at>>len(tokens)&1 == 1
 }

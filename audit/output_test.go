@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,7 +12,9 @@ import (
 
 func sampleReport() *Report {
 	r := &Report{Schema: Schema, Findings: []Finding{
-		{Code: "A100", Severity: Note, Subject: "worker", Entry: "x", Rows: []string{"R"}, Cite: "§1", Message: "ECHO: any poster can flood (bounded by a room)", brief: "R: ECHO"},
+		{Code: "A100", Severity: Note, Subject: "worker", Entry: "x", Rows: []string{"R"}, Cite: "§1", Message: "ECHO: any poster can flood (bounded by a room)", residuals: []string{"ECHO"}},
+		{Code: "A100", Severity: Note, Subject: "server", Entry: "y", Rows: []string{"Q"}, Cite: "§1", Message: "ECHO, OTHER", residuals: []string{"ECHO", "OTHER"}},
+		{Code: "T100", Severity: Note, Subject: "worker", Entry: "z", Rows: []string{"R"}, Cite: "§1", Message: "m"},
 		{Code: "A002", Severity: Error, Subject: "worker", Entry: "b", Rows: []string{}, Cite: "§2", Message: "hears\x1b[2J <all>", Witness: "b.c", File: "rows.yaml", Line: 3, Hint: "do not"},
 		{Code: "A001", Severity: Error, Subject: "worker", Entry: "", Rows: []string{}, Cite: "§2", Message: "m", Waived: &Waiver{Reason: "until the move", Until: "2031-01-01"}},
 		{Code: "A002", Severity: Error, Subject: "worker", Entry: "a", Rows: []string{}, Cite: "§2", Message: "m"},
@@ -27,7 +30,7 @@ func TestOrderAndErrors(t *testing.T) {
 	for _, f := range r.Findings {
 		got = append(got, strings.TrimSpace(f.Code+" "+f.Entry))
 	}
-	if diff := cmp.Diff([]string{"A001", "A002 a", "A002 b", "A010", "A100 x"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"A001", "A002 a", "A002 b", "A010", "A100 y", "A100 x", "T100 z"}, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 	if r.Errors() != 2 {
@@ -84,7 +87,7 @@ func TestEmptyJSON(t *testing.T) {
 
 func TestText(t *testing.T) {
 	r := sampleReport()
-	r.Skipped = 2
+	r.Skipped, r.failed = 2, 1
 	var b bytes.Buffer
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
@@ -108,15 +111,44 @@ warning (1)
     cite     §3
 
 note (1)
-  A100 worker R: ECHO
+  T100 worker: m
+    entry    z
+    rows     R
+    cite     §1
 
-what the residuals mean
+note (2): A100, the 2 declared residuals of these rows
   ECHO: any poster can flood (bounded by a room)
+    rows Q, R; held by server, worker
+  OTHER
+    rows Q; held by server
 
-checked 14 invariants, 1 profiles, 4 entries, 1 files; 3 errors, 1 warnings, 1 notes
 skipped 2 files that are neither credentials nor compiled sets
+checked 14 invariants, 1 profiles, 4 entries, 1 files; 3 errors, 1 warnings, 3 notes; 1 could not be judged
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// TestResidualsAreShort: the text names a residual once, in lines that fit, however many rows and holders carry it.
+func TestResidualsAreShort(t *testing.T) {
+	r := &Report{residuals: map[string]string{"ECHO": "ECHO: x"}}
+	for n := range 300 {
+		r.Findings = append(r.Findings, Finding{Code: codeResidual, Severity: Note, Subject: fmt.Sprintf("holder-%03d", n),
+			Rows: []string{fmt.Sprintf("A-ROW-%d", n%30)}, residuals: []string{"ECHO"}})
+	}
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for _, line := range lines {
+		if len(line) > textWidth {
+			t.Errorf("line of %d columns: %s", len(line), line)
+		}
+	}
+	if strings.Count(b.String(), "ECHO") != 1 || strings.Count(b.String(), "A-ROW-") != 30 || len(lines) > 12 ||
+		!strings.Contains(b.String(), "holder-011 and 288 more") || !strings.HasPrefix(lines[len(lines)-1], "checked ") {
+		t.Errorf("got %d lines:\n%s", len(lines), b.String())
 	}
 }

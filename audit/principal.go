@@ -92,10 +92,16 @@ func (p *Principal) denied(d *Direction, queue string) []subject.Pattern {
 
 // reaches returns a subject of family that the entry admits, deny entries and the patterns of except left out.
 func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, except ...subject.Pattern) (string, bool) {
-	denied := p.denied(d, e.Queue)
 	pattern := e.Pattern
 	if d == &p.Sub {
-		pattern = widened(pattern, denied)
+		pattern = subject.Widen(pattern)
+	}
+	if !subject.Overlaps(pattern, family) { // most do not: ask this first
+		return "", false
+	}
+	denied := p.denied(d, e.Queue)
+	if d == &p.Sub {
+		pattern = widened(e.Pattern, denied)
 	}
 	hit, ok := subject.Intersect(pattern, family)
 	if !ok {

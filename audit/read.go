@@ -19,7 +19,7 @@ const maxFile = jwt.MaxTokenSize + 4096
 var errForeign = errors.New("is neither a user credential nor a compiled set")
 
 // Bytes judges one credential or compiled set: the text of a .creds file, a user JWT, or the JSON of [compile.Document]. name
-// stands for it in findings and errors.
+// stands for it in findings and errors. Where it could not be judged the report is nil.
 func Bytes(cfg Config, name string, data []byte) (*Report, error) {
 	a, err := newAuditor(cfg)
 	if err != nil {

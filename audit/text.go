@@ -4,18 +4,21 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// WriteText writes the report for a person: findings grouped by severity, and a last line that says what was looked at. Text
-// from a credential is written with its control characters escaped.
+// WriteText writes the report for a person: errors, warnings and notes in full, then each declared residual once, and a last
+// line that says what was looked at. Text from a credential is written with its control characters escaped. The JSON form has
+// one finding per row that carries a residual.
 func (r *Report) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
+	var residuals []*Finding
 	for _, severity := range []string{Error, Warning, Note} {
 		group := r.of(severity)
+		residuals = append(residuals, withResiduals(group)...)
+		group = slices.DeleteFunc(group, func(f *Finding) bool { return len(f.residuals) > 0 })
 		if len(group) == 0 {
 			continue
 		}
@@ -25,19 +28,17 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintln(b)
 	}
-	if len(r.residuals) > 0 {
-		fmt.Fprintln(b, "what the residuals mean")
-		for _, id := range slices.Sorted(maps.Keys(r.residuals)) {
-			fmt.Fprintf(b, "  %s\n", clean(r.residuals[id]))
-		}
-		fmt.Fprintln(b)
-	}
-	c := r.Checked
-	fmt.Fprintf(b, "checked %d invariants, %d profiles, %d entries, %d files; %d errors, %d warnings, %d notes\n",
-		c.Invariants, c.Profiles, c.Entries, c.Files, len(r.of(Error)), len(r.of(Warning)), len(r.of(Note)))
+	r.writeResiduals(b, residuals)
 	if r.Skipped > 0 {
 		fmt.Fprintf(b, "skipped %d files that are neither credentials nor compiled sets\n", r.Skipped)
 	}
+	c := r.Checked
+	fmt.Fprintf(b, "checked %d invariants, %d profiles, %d entries, %d files; %d errors, %d warnings, %d notes",
+		c.Invariants, c.Profiles, c.Entries, c.Files, len(r.of(Error)), len(r.of(Warning)), len(r.of(Note)))
+	if r.failed > 0 {
+		fmt.Fprintf(b, "; %d could not be judged", r.failed)
+	}
+	fmt.Fprintln(b)
 	return b.Flush()
 }
 
@@ -52,10 +53,6 @@ func (r *Report) of(severity string) []*Finding {
 }
 
 func (f *Finding) text(w io.Writer) {
-	if f.brief != "" {
-		fmt.Fprintf(w, "  %s %s %s\n", f.Code, clean(f.Subject), clean(f.brief))
-		return
-	}
 	fmt.Fprintf(w, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(f.Message))
 	where := f.File
 	if where != "" && f.Line > 0 {

@@ -84,16 +84,23 @@ func asTokens(profile *contract.Profile, tags map[string]string) map[string]stri
 		out[name] = value
 	}
 	for _, param := range profile.Params {
-		value, ok := tags[param.Name]
-		if !ok || param.Type.Grammar == nil {
-			continue
+		if value, ok := tags[param.Name]; ok {
+			out[param.Name] = asToken(param, value)
 		}
-		for _, from := range contract.SortedKeys(param.Type.Grammar.AsToken) {
-			value = strings.ReplaceAll(value, from, param.Type.Grammar.AsToken[from])
-		}
-		out[param.Name] = value
 	}
 	return out
+}
+
+// asToken gives one value that form: all replacements at once, as the compiler does.
+func asToken(param *contract.Param, value string) string {
+	if param.Type.Grammar == nil {
+		return value
+	}
+	var pairs []string
+	for _, from := range contract.SortedKeys(param.Type.Grammar.AsToken) {
+		pairs = append(pairs, from, param.Type.Grammar.AsToken[from])
+	}
+	return strings.NewReplacer(pairs...).Replace(value)
 }
 
 // inboxNonce is the stated value of the parameter that keys the connection's inbox, the one that defaults to the user key.
