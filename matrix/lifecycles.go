@@ -14,9 +14,9 @@ func (l *loader) lifecycles(n source.Node) {
 		if !id(f, l.c.Lifecycles, "lifecycle") {
 			continue
 		}
-		m := f.Value.Map("profile", "by", "removed-by", "cite", "durables", "records")
+		m := f.Value.Map("profile", "by", "removed-by", "once", "cite", "durables", "records")
 		c := &contract.Lifecycle{Name: f.Name, Pos: f.Key.Pos(), Profile: declared(m.Need("profile"), l.c.Profiles, "profile"),
-			By: declared(m.Need("by"), l.c.Profiles, "profile"), RemovedBy: declared(m.Need("removed-by"), l.c.Profiles, "profile"),
+			By: declared(m.Need("by"), l.c.Profiles, "profile"), RemovedBy: declared(m.Need("removed-by"), l.c.Profiles, "profile"), Once: m.Get("once").Bool(),
 			Cite: profiles.Cite(m.Get("cite"))}
 		l.c.Lifecycles[f.Name] = c
 		if f.Value.IsMap() && !m.Get("durables").Given() && !m.Get("records").Given() {

@@ -163,7 +163,11 @@ func (deprovisionPrincipalCmd) Help() string {
 }
 
 func (c *deprovisionPrincipalCmd) Run(a *app) error {
-	return c.run(a, (*provision.Session).PlanRemoval)
+	err := c.run(a, (*provision.Session).PlanRemoval)
+	if err == nil && !c.Plan {
+		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire, and its identity cannot be provisioned again")
+	}
+	return err
 }
 
 func (c principalFlags) run(a *app, planner planLifecycle) error {

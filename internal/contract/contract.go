@@ -261,6 +261,7 @@ type Lifecycle struct {
 	Profile   string // whose parameters it takes
 	By        string // profile that creates
 	RemovedBy string // profile that removes
+	Once      bool   // a retired one is never begun again: a successor has an identity of its own
 	Durables  []LifecycleDurable
 	Records   []LifecycleRecord
 	Cite      string

@@ -259,6 +259,12 @@ func (l *lifecycle) record(ctx context.Context, r *contract.LifecycleRecord, fro
 	if err != nil {
 		return Action{}, err
 	}
+	if l.decl.Once && existing != nil && existing.deleted {
+		// A lifecycle ends once: a successor takes an identity of its own, so that no credential or durable of the
+		// retired one fits it.
+		a.Action, a.Reason = Refuse, "this lifecycle was retired, and one is never reused: take a new identity"
+		return a, nil
+	}
 	if existing.exists() {
 		var old, want config
 		if err := decodeNumbers(existing.value, &old); err != nil {
