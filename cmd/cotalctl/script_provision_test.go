@@ -2,16 +2,22 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
 // oldserver VERSION VAR LOG: until the script ends, serve enough of the protocol that a client connects to a server which says
@@ -71,6 +77,69 @@ func holdLock(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s is held by another process", args[0])
 	}
 	ts.Defer(func() { _ = l.Unlock() })
+}
+
+// stockserver DIR CONFIG VAR: run a separately built nats-server on CONFIG, which is of DIR, until the script ends, and put its
+// URL into VAR once the directory says it.
+func stockServerOn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: stockserver DIR CONFIG VAR")
+	}
+	bin := filepath.Join(ts.Getenv("WORK"), "bin", "nats-server")
+	if out, err := exec.Command("go", "build", "-o", bin, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
+		ts.Fatalf("build: %v\n%s", err, out)
+	}
+	cmd := exec.Command(bin, "-c", ts.MkAbs(args[1]))
+	log, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ended := make(chan struct{})
+	lines := bufio.NewScanner(log)
+	for ready := false; !ready; ready = strings.Contains(lines.Text(), "Server is ready") {
+		if !lines.Scan() {
+			ts.Fatalf("the server ended: %v", cmd.Wait())
+		}
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, log)
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	ts.Defer(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	held, running := acquire(ts, args[0])
+	if held != nil {
+		ts.Fatalf("the server is not found: got the lock of %s (%v)", args[0], held.Release())
+	}
+	ts.Setenv(args[2], running.URL)
+}
+
+// acquire waits until the stores of a directory are free or their broker says where it listens.
+func acquire(ts *testscript.TestScript, dir string) (*trust.BrokerLock, *trust.Running) {
+	d, err := trust.Open(ts.MkAbs(dir))
+	ts.Check(err)
+	held, running, err := d.AcquireBroker(context.Background(), patience)
+	ts.Check(err)
+	return held, running
+}
+
+// killstock DIR: end the stock server of DIR as kill -9 does, and see that its stores are free; the ports file stays behind.
+func killStock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: killstock DIR")
+	}
+	pid, err := strconv.Atoi(ts.ReadFile(filepath.Join(args[0], "nats-server.pid")))
+	ts.Check(err)
+	p, err := os.FindProcess(pid)
+	ts.Check(err)
+	ts.Check(p.Kill())
+	held, _ := acquire(ts, args[0])
+	if held == nil {
+		ts.Fatalf("process %d is killed, and still found", pid)
+	}
+	ts.Check(held.Release())
 }
 
 // snapshot DIR OUT: list every file of a space directory with a digest of it, but for locks and the broker's stores.

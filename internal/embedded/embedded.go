@@ -87,6 +87,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 		return fmt.Errorf("server configuration: %w", err)
 	}
 	opts.NoSigs, opts.DontListen = true, o.Silent
+	opts.PidFile, opts.PortsFileDir = "", "" // they say that a server without the lock runs
 	if s.srv, err = server.NewServer(opts); err != nil {
 		opts.AccountResolver.Close()
 		return fmt.Errorf("server: %w", err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -35,44 +36,52 @@ type BrokerLock struct {
 }
 
 // AcquireBroker takes the lock of the broker's stores, or says who runs the broker. One of three things is returned: the
-// lock; the announced broker that holds it and answers at its URL; or an error, ErrLocked where another process holds the
-// lock and no such broker was found within wait. Two brokers on one store both start and lose acknowledged messages.
+// lock; the broker that holds the stores and answers at its URL, announced or a stock nats-server on this directory's
+// configuration; or an error, ErrLocked where another process holds, or may hold, the stores and no such broker was found
+// within wait. Two brokers on one store both start and lose acknowledged messages. While the lock is held, a stock
+// nats-server on this directory's configuration does not start: it cannot write its pid file.
 func (d *Dir) AcquireBroker(ctx context.Context, wait time.Duration) (*BrokerLock, *Running, error) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	l := flock.New(d.join(brokerLock), flock.SetPermissions(fileMode))
 	for {
-		ok, err := l.TryLock()
-		if err != nil {
-			return nil, nil, fmt.Errorf("broker lock: %w", err)
-		}
-		if ok {
-			return d.holdBroker(ctx, l)
-		}
-		if r := d.announced(ctx); r != nil {
-			return nil, r, nil
+		held, running, err := d.tryBroker(ctx)
+		if !errors.Is(err, ErrLocked) {
+			return held, running, err
 		}
 		select {
 		case <-waiting.Done():
-			return nil, nil, withHint(fmt.Errorf("%s: %w: another process runs its broker and does not say where", d.path, ErrLocked),
-				"wait for that command to end, or use the --server that it serves")
+			return nil, nil, err
 		case <-time.After(lockRetry):
 		}
 	}
 }
 
-// holdBroker is called with the lock in hand. The lock says nothing of a stock nats-server, which takes none; one that runs
-// the written server.conf is known by its name.
-func (d *Dir) holdBroker(ctx context.Context, l *flock.Flock) (*BrokerLock, *Running, error) {
-	held := &BrokerLock{dir: d, lock: l}
-	if listen, name := d.address(); listen != "" {
-		if info, err := hello(ctx, listen); err == nil && info.Name == name {
-			return nil, nil, withHint(
-				errors.Join(fmt.Errorf("%s: %w: nats-server %s runs on it", d.path, ErrLocked, name), held.Release()),
-				"name it with --server nats://"+listen)
-		}
+// tryBroker is one attempt of AcquireBroker.
+func (d *Dir) tryBroker(ctx context.Context) (*BrokerLock, *Running, error) {
+	l := flock.New(d.join(brokerLock), flock.SetPermissions(fileMode))
+	ok, err := l.TryLock()
+	if err != nil {
+		return nil, nil, fmt.Errorf("broker lock: %w", err)
 	}
-	if err := os.Remove(d.join(brokerFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if !ok {
+		if r := d.announced(ctx); r != nil {
+			return nil, r, nil
+		}
+		if r, err := d.foreign(ctx); err == nil && r != nil { // the holder is only looking
+			return nil, r, nil
+		}
+		return nil, nil, withHint(fmt.Errorf("%s: %w: another process runs its broker and does not say where", d.path, ErrLocked),
+			"wait for that command to end, or use the --server that it serves")
+	}
+	running, err := d.foreign(ctx)
+	if err == nil && running == nil {
+		err = d.bar()
+	}
+	if err != nil || running != nil {
+		return nil, running, errors.Join(err, l.Unlock())
+	}
+	held := &BrokerLock{dir: d, lock: l}
+	if err := os.Remove(d.join(brokerFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errors.Join(fmt.Errorf("broker record: %w", err), held.Release())
 	}
 	return held, nil, nil
@@ -87,16 +96,16 @@ func (l *BrokerLock) Announce(r Running) error {
 	return replaceFile(l.dir.join(brokerFile), append(text, '\n'))
 }
 
-// Release drops the record and the lock; call it once the broker's stores are closed.
+// Release drops the record and the lock, and lets a stock server start again; call it once the broker's stores are closed.
 func (l *BrokerLock) Release() error {
 	if !l.lock.Locked() {
 		return nil
 	}
 	err := os.Remove(l.dir.join(brokerFile))
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(err, l.lock.Unlock())
+	return errors.Join(err, l.dir.unbar(), l.lock.Unlock())
 }
 
 // announced is the recorded broker if it answers as itself, else nil: a record may be stale.

@@ -16,6 +16,8 @@ const (
 	DefaultMaxPayload     = 1 << 20 // bytes
 )
 
+const pidKey = "pid_file" // of the server's configuration
+
 // ServerOptions are the choices of a server configuration; zero values are the defaults above.
 type ServerOptions struct {
 	Host           string
@@ -47,7 +49,8 @@ func (o ServerOptions) check() error {
 }
 
 // ServerConfig is a configuration that a stock nats-server runs unchanged: listener, limits, the trust of this directory and
-// JetStream below it. The same directory and options give the same bytes; paths are absolute.
+// JetStream below it, and the pid and ports files by which AcquireBroker finds that server. The same directory and options
+// give the same bytes; paths are absolute. Whoever runs it under a BrokerLock clears its PidFile and PortsFileDir.
 func (d *Dir) ServerConfig(o ServerOptions) ([]byte, error) {
 	o = o.withDefaults(d.OperatorKey())
 	if err := o.check(); err != nil {
@@ -73,6 +76,8 @@ func (d *Dir) ServerConfig(o ServerOptions) ([]byte, error) {
 	}
 	// The server keeps its store in the directory "jetstream" below store_dir.
 	fmt.Fprintf(&b, "}\n\njetstream: {\n  store_dir: %s\n}\n", quote(d.path))
+	// By these files a stock server, which takes no lock, is found.
+	fmt.Fprintf(&b, "\n%s: %s\nports_file_dir: %s\n", pidKey, quote(d.join(pidFile)), quote(d.path))
 	return []byte(b.String()), nil
 }
 

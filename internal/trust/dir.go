@@ -22,6 +22,8 @@ const (
 	lockFile     = "lock"
 	brokerLock   = "jetstream.lock"
 	brokerFile   = "broker.json"
+	pidFile      = "nats-server.pid"     // of a stock server; a directory while the lock of the stores is held
+	portsSuffix  = ".ports"              // of NAME_PID.ports, where NAME is that of a stock server's program
 	makingFile   = "operator.jwt.making" // the directory is being made, and everything in it is ours to redo
 
 	lockRetry = 25 * time.Millisecond

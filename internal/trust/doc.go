@@ -13,10 +13,19 @@
 //	  jetstream/, resolver/               stores of the broker
 //	  lock                                held while the directory is edited
 //	  jetstream.lock, broker.json         held by, and describing, the broker that runs on the directory
+//	  nats-server.pid                     written by a stock nats-server, which never removes it; an empty directory while
+//	                                      jetstream.lock is held, so that no stock nats-server can start
+//	  <program>_<pid>.ports               where a stock nats-server listens, with the mode of its umask; removed when it ends
 //
 // A file is written beside its name, synced and renamed: a full disk or a kill leaves the old file or the new one. Steps of
 // several files end in one commit point (operator.jwt, an account JWT) and begin with a note beside it (….making); a run that
 // was killed before its commit point is redone by the next, which leaves nothing of it behind.
+//
+// A stock nats-server takes no lock, so the configuration names its pid and ports files, and those are judged before the
+// stores are given away: by the process that they name, when it began, its command line and the configuration named there
+// (the last three where /proc says them), and by the greeting at its URL. In doubt the stores count as taken. Not seen are a
+// server whose processes and listener both are hidden from here, such as one in a container with a name of its own, and one
+// whose configuration has lost its pid_file.
 //
 // The package refuses a directory or seed that others can read, a directory that it did not make, and an edit without the
 // lock. It starts no broker, opens no NATS connection, reads no clock and draws no randomness: both are arguments. No error
