@@ -15,8 +15,8 @@ type Sample struct {
 }
 
 // Samples returns inputs that reach the rows of a profile: one with every optional parameter given, one more for each further
-// value of an enumerated, boolean or one-of parameter, and one with the required parameters alone; all of them once per member
-// of a family. Lists of records hold every combination of their enumerated and boolean fields. Only a row whose condition asks
+// value of an enumerated, boolean or one-of parameter, one with whole subtrees where a grammar admits them, and one with the
+// required parameters alone; all of them once per member of a family. Lists of records hold every combination of their enumerated and boolean fields. Only a row whose condition asks
 // for one text of a grammar may stay out of reach. n picks the identities: different n give different values of every grammar
 // that admits as many.
 func Samples(c *contract.Contract, p *contract.Profile, space string, n int) []Sample {
@@ -37,10 +37,27 @@ func Samples(c *contract.Contract, p *contract.Profile, space string, n int) []S
 			out = append(out, Sample{fmt.Sprintf("full %s=%s", param.Name, choiceName(v)), in})
 		}
 	}
+	if widest, ok := widen(p, full); ok {
+		out = append(out, Sample{"widest", widest})
+	}
 	if p.Family != nil {
 		return s.members(p.Family, out)
 	}
 	return out
+}
+
+// widen gives every parameter that admits a whole subtree just that: what an audit of literal samples would not see.
+func widen(p *contract.Profile, full Input) (Input, bool) {
+	values, found := maps.Clone(full.Values), false
+	for _, param := range p.Params {
+		switch t := param.Type; {
+		case t.Kind == contract.TypeScalar && t.Grammar.Tail:
+			values[param.Name], found = ">", true
+		case t.Kind == contract.TypeList && t.Elem.Kind == contract.TypeScalar && t.Elem.Grammar.Tail:
+			values[param.Name], found = []any{">"}, true
+		}
+	}
+	return Input{Values: values}, found
 }
 
 // chosen reports whether a type has a few values of its own to choose from.

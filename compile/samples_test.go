@@ -186,7 +186,7 @@ func TestSampleNames(t *testing.T) {
 	t.Parallel()
 	c := loadOver(t, &txtar.Archive{})
 	want := map[string]string{
-		"agent":         "full, minimal, full reads=mediated",
+		"agent":         "full, minimal, full reads=mediated, widest",
 		"record-writer": "full kind=goal, minimal kind=goal, full kind=svc, minimal kind=svc",
 		"doctor":        "full, minimal",
 	}
