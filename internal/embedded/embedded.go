@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -88,6 +89,9 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	}
 	opts.NoSigs, opts.DontListen = true, o.Silent
 	opts.PidFile, opts.PortsFileDir = "", "" // they say that a server without the lock runs
+	if err := sweep(filepath.Join(o.Dir.Path(), "jetstream")); err != nil {
+		return err
+	}
 	if s.srv, err = server.NewServer(opts); err != nil {
 		opts.AccountResolver.Close()
 		return fmt.Errorf("server: %w", err)
