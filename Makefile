@@ -16,6 +16,7 @@ test:
 
 test-long:
 	$(GO) test -timeout 60m ./...
+	$(GO) test -timeout 60m ./internal/subject -run TestDecisionsAgainstBroker -long
 
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt: not formatted:" >&2; echo "$$out" >&2; exit 1; }
