@@ -99,8 +99,8 @@ func (s *Scope) lookup(name string) (*value, error) {
 	if r, ok := s.c.Resources[name]; ok {
 		return s.resource(r)
 	}
-	if s.declared(name) {
-		return nil, nil // an optional parameter that was not given
+	if s.declared(name) || s.unbound != "" {
+		return nil, nil // an optional parameter that was not given; in a kind's key, a name of other profiles
 	}
 	return nil, fmt.Errorf("placeholder {%s} is not declared", name)
 }

@@ -44,8 +44,10 @@ func profile(f source.Field, scope *Scope) Decl {
 	p.Cite = Cite(m.Get("cite"))
 	p.Family = family(m.Get("family"))
 	names := map[string]bool{"space": true}
-	if p.Family != nil {
-		names[p.Family.Param] = true
+	if f := p.Family; f != nil {
+		names[f.Param] = true
+		p.Params = append(p.Params, &contract.Param{Name: f.Param, Pos: p.Pos,
+			Type: &contract.Type{Kind: contract.TypeMember, Of: f.Of, Within: &contract.Filter{Of: f.Of, Where: f.Where}}})
 	}
 	for _, e := range m.Get("params").Fields() {
 		if claim(names, e) {
