@@ -50,8 +50,7 @@ func (a *auditor) unreached(profile *contract.Profile, reached map[string]bool) 
 	var out []string
 	for _, row := range a.cfg.Contract.Rows {
 		here := len(row.Topologies) == 0 || slices.Contains(row.Topologies, a.topology.Name)
-		if here && !reached[row.ID] && row.Op.Kind != contract.OpShare &&
-			(slices.Contains(row.Profiles, profile.Name) || slices.Contains(row.Profiles, "*")) {
+		if here && !reached[row.ID] && row.Op.Kind != contract.OpShare && row.Holds(profile.Name) {
 			out = append(out, row.ID)
 		}
 	}

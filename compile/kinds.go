@@ -78,16 +78,34 @@ func (s *Scope) openKey(name string) (*value, error) {
 				continue
 			}
 			own := s.openShape(p, i)
-			if shape != "" && own != shape {
+			joined, ok := joinShapes(shape, own, s.unbound)
+			if !ok {
 				return nil, fmt.Errorf("placeholder {%s} has no one form: profiles derive it as %s and as %s", name, shape, own)
 			}
-			shape = own
+			shape = joined
 		}
 	}
 	if shape == "" {
 		return nil, nil
 	}
 	return textValue(shape), nil
+}
+
+// joinShapes leaves open the tokens in which two forms of one name differ; forms of different lengths do not join.
+func joinShapes(a, b, open string) (string, bool) {
+	if a == "" {
+		return b, true
+	}
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	if len(x) != len(y) {
+		return "", false
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			x[i] = open
+		}
+	}
+	return strings.Join(x, "."), true
 }
 
 // openShape is the text of a derived name with all of its placeholders left open; it sees the names derived before it.

@@ -71,7 +71,7 @@ func appliesTo(row *contract.Row, profile, topology string) bool {
 	if len(row.Topologies) > 0 && !slices.Contains(row.Topologies, topology) {
 		return false
 	}
-	return slices.Contains(row.Profiles, profile) || slices.Contains(row.Profiles, "*")
+	return row.Holds(profile)
 }
 
 type resolver struct {

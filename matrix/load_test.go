@@ -51,7 +51,7 @@ func ptr[T any](v T) *T { return &v }
 // Every construct of a row arrives in its value.
 func TestLoadRows(t *testing.T) {
 	c := loadFull(t)
-	if got, want := len(c.Rows), 19; got != want {
+	if got, want := len(c.Rows), 20; got != want {
 		t.Fatalf("rows, got %d, want %d", got, want)
 	}
 	want := []*contract.Row{
@@ -88,6 +88,8 @@ func TestLoadRows(t *testing.T) {
 			Op: contract.Op{Kind: contract.OpSystem, Subject: tmpl(t, "SERVER.PING.VARZ"), Verbs: []string{"request"}}},
 		{ID: "SHARE", Pos: contract.Pos{File: "c/rows-b.yaml", Line: 11, Col: 3}, Class: "mediated", Cite: "§6", Topologies: []string{"deep"},
 			Op: contract.Op{Kind: contract.OpShare, Type: "service", Subject: tmpl(t, "{P}.order.>"), From: "front", To: []string{"back"}}},
+		{ID: "HEAR", Pos: contract.Pos{File: "c/rows-b.yaml", Line: 12, Col: 3}, Profiles: []string{"*"}, Except: []string{"scanner", "doctor"}, Class: "direct", Cite: "§7",
+			Op: contract.Op{Kind: contract.OpSubscribe, Subject: tmpl(t, "{P}.bell")}},
 	}
 	for _, w := range want {
 		if diff := cmp.Diff(w, rowNamed(t, c, w.ID)); diff != "" {

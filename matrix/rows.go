@@ -12,7 +12,7 @@ import (
 
 var (
 	rowID   = regexp.MustCompile(`^[A-Z][A-Z0-9]*(-[A-Z0-9]+)*$`)
-	rowKeys = slices.Concat([]string{"id", "cite", "profile", "effect", "account", "topologies", "each", "when", "class", "residuals",
+	rowKeys = slices.Concat([]string{"id", "cite", "profile", "except", "effect", "account", "topologies", "each", "when", "class", "residuals",
 		"exception", "unbound"}, opKeys)
 )
 
@@ -79,6 +79,9 @@ func (r *rowReader) unbound(n source.Node) {
 // profiles reads whose row it is and opens a scope for each. A share has none: it belongs to accounts.
 func (r *rowReader) profiles() {
 	n := r.m.Get("profile")
+	if e := r.m.Get("except"); e.Given() && textOf(n) != "*" {
+		e.Fail(`except without profile: "*"`, "", `the profiles themselves, or "*" and those that do not have the row`, "")
+	}
 	switch {
 	case r.m.Get("share").Given():
 		for _, key := range []string{"profile", "effect", "account"} {
@@ -90,8 +93,11 @@ func (r *rowReader) profiles() {
 		return
 	case textOf(n) == "*":
 		r.row.Profiles = []string{"*"}
+		r.row.Except = declaredList(r.m.Get("except"), r.l.c.Profiles, "profile")
 		for _, name := range contract.SortedKeys(r.l.envs) {
-			r.open(name)
+			if !slices.Contains(r.row.Except, name) {
+				r.open(name)
+			}
 		}
 		return
 	case n.IsList():

@@ -145,8 +145,8 @@ func TestCluster(t *testing.T) {
 			}
 		}
 	}
-	if streams != 12 || consumers != 5 { // fanout and reader, dm_, dlv_, svc_
-		t.Errorf("got %d streams and %d consumers, want 12 and 5", streams, consumers)
+	if streams != 23 || consumers != 5 { // fanout and reader, dm_, dlv_, svc_
+		t.Errorf("got %d streams and %d consumers, want 23 and 5", streams, consumers)
 	}
 	out, stderr := command(t, 3, append(space, "--replicas", "1")...)
 	if readPlan(t, out).Applied || !strings.Contains(stderr, "nothing was applied") {

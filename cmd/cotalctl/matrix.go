@@ -128,7 +128,7 @@ func (c *matrixShowCmd) Run(a *app) error {
 	doc := matrixDocument{Schema: "cotalctl/matrix/v1", Contract: ct.Name, Rows: []matrixRow{}, Profiles: []matrixProfile{}}
 	for _, row := range ct.Rows {
 		for _, p := range row.Profiles {
-			if c.Profile == "" || p == c.Profile || p == "*" {
+			if c.Profile == "" || p == c.Profile || p == "*" && row.Holds(c.Profile) {
 				doc.Rows = append(doc.Rows, showRow(row, p))
 			}
 		}

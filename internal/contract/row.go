@@ -1,10 +1,13 @@
 package contract
 
+import "slices"
+
 // Row is one line of the ownership matrix: who may do what on which subjects.
 type Row struct {
 	ID         string
 	Pos        Pos
 	Profiles   []string // names, or "*" for every profile
+	Except     []string // beside "*": profiles that do not have the row
 	Deny       bool     // effect: deny
 	Account    string   // "" : the account of the row's resource, else of the profile
 	Topologies []string // empty: all
@@ -16,6 +19,14 @@ type Row struct {
 	Residuals  []string
 	Exception  string // names the general rule that the row breaks on purpose, such as "endpoint-wildcard"
 	Unbound    string // what an absent optional, or an unbound placeholder of a kind's key, becomes: "*", or "" (an error)
+}
+
+// Holds reports whether a profile has the row.
+func (r *Row) Holds(profile string) bool {
+	if slices.Contains(r.Profiles, "*") {
+		return !slices.Contains(r.Except, profile)
+	}
+	return slices.Contains(r.Profiles, profile)
 }
 
 // Classes of a row.
