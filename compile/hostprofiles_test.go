@@ -206,6 +206,28 @@ func checkNever(t *testing.T, profile string, entries []compile.Entry, never []s
 	}
 }
 
+// TestSentinelHoldsNothing: it connects only to be bound anew, so that it has neither a grant nor an inbox, in any account.
+func TestSentinelHoldsNothing(t *testing.T) {
+	t.Parallel()
+	c := embedded(t)
+	none := compile.List{Mode: compile.ModeNone, Allow: []compile.Entry{}, Deny: []compile.Entry{}}
+	sets := 0
+	for _, topology := range c.Topologies {
+		for _, s := range sampleSets(t, c, topology, 0) {
+			if s.set.Profile != "sentinel" {
+				continue
+			}
+			sets++
+			if diff := cmp.Diff([]compile.List{none, none}, []compile.List{s.set.Pub, s.set.Sub}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", topology.Name, diff)
+			}
+		}
+	}
+	if sets == 0 {
+		t.Fatal("no set of the sentinel was compiled")
+	}
+}
+
 // TestSoleHolders holds that a power stands in the named profiles and in no other, whatever the parameters.
 func TestSoleHolders(t *testing.T) {
 	t.Parallel()
