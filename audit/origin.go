@@ -2,7 +2,6 @@ package audit
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -49,8 +48,7 @@ func isScalar(t *contract.Type) bool {
 func (a *auditor) unreached(profile *contract.Profile, reached map[string]bool) []string {
 	var out []string
 	for _, row := range a.cfg.Contract.Rows {
-		here := len(row.Topologies) == 0 || slices.Contains(row.Topologies, a.topology.Name)
-		if here && !reached[row.ID] && row.Op.Kind != contract.OpShare && row.Holds(profile.Name) {
+		if row.In(a.topology.Name) && !reached[row.ID] && row.Op.Kind != contract.OpShare && row.Holds(profile.Name) {
 			out = append(out, row.ID)
 		}
 	}

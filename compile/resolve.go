@@ -3,7 +3,6 @@ package compile
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -50,7 +49,7 @@ type Grant struct {
 // Resolve binds the rows of the scope's profile that stand in the given account and returns their grants in row order.
 // Problems carry the position and id of the row.
 func Resolve(s *Scope, account string) ([]Grant, error) {
-	r := &resolver{scope: s, account: account, grants: make([]Grant, 0, 64)}
+	r := &resolver{account: account, grants: make([]Grant, 0, 64)}
 	for _, row := range s.c.Rows {
 		if !appliesTo(row, s.profile.Name, s.topology.Name) || row.Op.Kind == contract.OpShare {
 			continue
@@ -68,14 +67,10 @@ func Resolve(s *Scope, account string) ([]Grant, error) {
 }
 
 func appliesTo(row *contract.Row, profile, topology string) bool {
-	if len(row.Topologies) > 0 && !slices.Contains(row.Topologies, topology) {
-		return false
-	}
-	return row.Holds(profile)
+	return row.In(topology) && row.Holds(profile)
 }
 
 type resolver struct {
-	scope    *Scope
 	account  string
 	row      *contract.Row
 	rows     []string // the row's id, shared by its grants

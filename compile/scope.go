@@ -87,12 +87,6 @@ func (s *Scope) Param(name string) (string, bool) {
 	return v.text, true
 }
 
-// Named reports whether a name is bound in this scope: a parameter with a value, a derived name, an extra name.
-func (s *Scope) Named(name string) bool {
-	v, err := s.lookup(name)
-	return err == nil && v.present()
-}
-
 // lookup resolves the first name of a path: each names, derived names, parameters, symbols, resources.
 func (s *Scope) lookup(name string) (*value, error) {
 	for i := len(s.frames) - 1; i >= 0; i-- {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -65,7 +66,7 @@ func controlLine(d *trust.Dir) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		c, err := loadContract(firstOf(info.Contract, defaultContract))
+		c, err := loadContract(cmp.Or(info.Contract, defaultContract))
 		if err != nil {
 			return 0, err
 		}

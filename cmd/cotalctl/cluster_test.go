@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -41,7 +41,7 @@ func cluster(t *testing.T, d *trust.Dir) string {
 		}
 		servers, urls = append(servers, s), append(urls, s.ClientURL())
 	}
-	awaitPeers(t, servers)
+	natstest.AwaitLeader(t, servers)
 	return strings.Join(urls, ",")
 }
 
@@ -83,26 +83,6 @@ func freeRoutes(t *testing.T, n int) []*url.URL {
 		routes[i] = &url.URL{Scheme: "nats-route", Host: l.Addr().String()}
 	}
 	return routes
-}
-
-// awaitPeers returns once one server leads JetStream and knows all of them.
-func awaitPeers(t *testing.T, servers []*server.Server) {
-	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		for _, s := range servers {
-			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
-				return
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("no JetStream leader with %d peers within %v", len(servers), patience)
-		}
-	}
 }
 
 // TestCluster: with --replicas 3 every stream and bucket is replicated, and stays as it was made.

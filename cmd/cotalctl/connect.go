@@ -62,7 +62,7 @@ func (d *dialer) connect(ctx context.Context, account, profile string, in compil
 	if err != nil {
 		return nil, err
 	}
-	cred, err := d.app.issue(order{contract: d.contract, topology: d.topology, profile: p, space: d.space, account: account, input: in}, issuer)
+	cred, err := d.app.issue(order{contract: d.contract, topology: d.topology, profile: p, account: account, input: in}, issuer)
 	if err != nil {
 		return nil, err
 	}

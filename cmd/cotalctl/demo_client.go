@@ -67,7 +67,7 @@ func (d *demo) client(p principal) (*demoClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	cred, err := d.app.issue(order{contract: w.contract, topology: w.topology, profile: w.contract.Profiles["agent"], space: w.name, input: p.input()}, issuer)
+	cred, err := d.app.issue(order{contract: w.contract, topology: w.topology, profile: w.contract.Profiles["agent"], input: p.input()}, issuer)
 	if err != nil {
 		return nil, err
 	}

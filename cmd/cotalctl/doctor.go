@@ -46,7 +46,7 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	floors, err := c.floors(a, ct, topology)
+	floors, err := c.floors(ct, topology)
 	if err != nil {
 		return err
 	}
@@ -143,24 +143,25 @@ func (c *doctorCmd) url(a *app) (string, error) {
 
 // floors are the contract's version floors and the control line of its largest credential: every profile with sample
 // parameters, and every credential that the directory holds.
-func (c *doctorCmd) floors(a *app, ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
+func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
 	largest := 0
-	for _, p := range contract.Sorted(ct.Profiles) {
-		for _, sample := range compile.Samples(ct, p, compile.SampleText(ct.Grammars[compile.SpaceParam], 0), 0) {
-			scope, err := compile.NewScope(ct, t, p, sample.Input)
-			if err != nil {
-				return doctor.Floors{}, err
-			}
-			set, err := compile.Compile(scope, "")
-			if err != nil {
-				return doctor.Floors{}, err
-			}
-			doc, err := document(set, p, scope)
-			if err != nil {
-				return doctor.Floors{}, err
-			}
-			largest = max(largest, doc.ConnectBytes)
+	err := sampleScopes(ct, t, func(p *contract.Profile, scope *compile.Scope, err error) error {
+		if err != nil {
+			return err
 		}
+		set, err := compile.Compile(scope, "")
+		if err != nil {
+			return err
+		}
+		doc, err := document(set, p, scope)
+		if err != nil {
+			return err
+		}
+		largest = max(largest, doc.ConnectBytes)
+		return nil
+	})
+	if err != nil {
+		return doctor.Floors{}, err
 	}
 	held, err := largestHeld(c.Dir)
 	if err != nil {

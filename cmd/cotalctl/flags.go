@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,12 +43,12 @@ type contractFlags struct {
 
 // load returns the contract and topology that the flags, the space's record, or the default name.
 func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *contract.Topology, error) {
-	name := firstOf(f.Contract, recorded.Contract, defaultContract)
+	name := cmp.Or(f.Contract, recorded.Contract, defaultContract)
 	c, err := loadContract(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	topology, ok := c.Topology(firstOf(f.Topology, recorded.Topology))
+	topology, ok := c.Topology(cmp.Or(f.Topology, recorded.Topology))
 	if !ok && f.Topology == "" {
 		return nil, nil, failed(fmt.Errorf("topology of the space's record is not declared by %s, got %q", c.Name, recorded.Topology), "restore its space.yaml, or the contract that it names")
 	}
@@ -105,6 +106,15 @@ func onlySpace(dir string) (only, any string, err error) {
 
 // spacesIn lists the spaces of a directory; one that was not made has none.
 func spacesIn(dir string) ([]string, error) {
+	d, err := openIfMade(dir)
+	if d == nil {
+		return nil, err
+	}
+	return d.Spaces()
+}
+
+// openIfMade opens a directory; one that was not made is nil and no error.
+func openIfMade(dir string) (*trust.Dir, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -112,10 +122,7 @@ func spacesIn(dir string) ([]string, error) {
 	if errors.Is(err, trust.ErrNotMade) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return d.Spaces()
+	return d, err
 }
 
 func loadContract(name string) (*contract.Contract, error) {
@@ -128,15 +135,6 @@ func loadContract(name string) (*contract.Contract, error) {
 			"embedded: "+strings.Join(embedded, ", ")+"; a new one: cotalctl init DIR")
 	}
 	return matrix.LoadDir(name)
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // paramFlags give a profile's parameters.
@@ -272,14 +270,11 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // recordedSpace reads a space's record where the directory has one; its absence is no error.
 func recordedSpace(dir, name string) (trust.SpaceInfo, error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || !plainName.MatchString(name) {
+	if !plainName.MatchString(name) {
 		return trust.SpaceInfo{}, nil
 	}
-	d, err := trust.Open(dir)
-	if errors.Is(err, trust.ErrNotMade) {
-		return trust.SpaceInfo{}, nil
-	}
-	if err != nil {
+	d, err := openIfMade(dir)
+	if d == nil {
 		return trust.SpaceInfo{}, err
 	}
 	info, err := d.Space(name)

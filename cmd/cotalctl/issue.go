@@ -18,7 +18,6 @@ type order struct {
 	contract *contract.Contract
 	topology *contract.Topology
 	profile  *contract.Profile
-	space    string
 	account  string // "" is the profile's own
 	input    compile.Input
 	ttl      time.Duration
@@ -94,7 +93,7 @@ func (a *app) mintSystem(c *contract.Contract, t *contract.Topology, space strin
 				continue
 			}
 			in := compile.Input{Values: map[string]any{compile.SpaceParam: space}}
-			cred, err := a.issue(order{contract: c, topology: t, profile: p, space: space, input: in}, issuer)
+			cred, err := a.issue(order{contract: c, topology: t, profile: p, input: in}, issuer)
 			if err != nil {
 				return nil, fmt.Errorf("profile %s: %w", p.Name, err)
 			}

@@ -55,16 +55,18 @@ func (matrixShowCmd) Help() string {
 func compiles(c *contract.Contract) error {
 	var probs contract.Problems
 	for _, t := range c.Topologies {
-		for _, p := range contract.Sorted(c.Profiles) {
-			for _, sample := range compile.Samples(c, p, compile.SampleText(c.Grammars[compile.SpaceParam], 0), 0) {
-				for _, account := range compile.Accounts(c, t, p) {
-					scope, err := compile.NewScope(c, t, p, sample.Input)
-					if err == nil {
-						_, err = compile.Compile(scope, account)
-					}
+		err := sampleScopes(c, t, func(p *contract.Profile, scope *compile.Scope, err error) error {
+			probs = append(probs, problemsOf(err, t, p)...)
+			for _, account := range compile.Accounts(c, t, p) {
+				if scope != nil {
+					_, err := compile.Compile(scope, account)
 					probs = append(probs, problemsOf(err, t, p)...)
 				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return probs.Err()

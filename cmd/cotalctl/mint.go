@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
 type mintCmd struct {
@@ -62,7 +63,7 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, space: space, account: account, input: in, ttl: time.Duration(c.TTL)}, issuer)
+	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, account: account, input: in, ttl: time.Duration(c.TTL)}, issuer)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(c.Out, text); err != nil {
+	if err := trust.ReplaceFile(c.Out, text); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s: %s of space %s, user %s, expires %s, jwt %d bytes, connect %d bytes\n", shown(c.Out), profile.Name, space,
@@ -139,32 +140,4 @@ func firstText(v any, fallback string) string {
 		return s
 	}
 	return fallback
-}
-
-// writeFile writes a private file whole or not at all: beside its name, synced, renamed.
-func writeFile(path string, data []byte) (err error) {
-	// One fixed name: what a killed run left there, a seed included, is removed by the next.
-	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }

@@ -21,7 +21,7 @@ func (w *spaceWork) share(account string, claims *jwt.AccountClaims) error {
 	}
 	for _, row := range w.contract.Rows {
 		op := &row.Op
-		if op.Kind != contract.OpShare || len(row.Topologies) > 0 && !slices.Contains(row.Topologies, w.topology.Name) {
+		if op.Kind != contract.OpShare || !row.In(w.topology.Name) {
 			continue
 		}
 		text, err := scope.Text(op.Subject)

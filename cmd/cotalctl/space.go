@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,14 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 		return nil, err
 	}
 	if w.dir == nil {
+		w.session = w.space().Open() // it plans without a broker
 		return w, nil
 	}
-	if err := errors.Join(w.start(), w.greet()); err != nil {
+	if err := w.start(); err != nil {
+		w.close()
+		return nil, err
+	}
+	if err := w.greet(); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -122,7 +128,7 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 	info := trust.SpaceInfo{Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
 	var err error
-	if info.Contract, err = lastingName(firstOf(w.req.Contract, old.Contract, defaultContract)); err != nil {
+	if info.Contract, err = lastingName(cmp.Or(w.req.Contract, old.Contract, defaultContract)); err != nil {
 		return info, err
 	}
 	if w.req.replicas != 0 {
@@ -144,7 +150,7 @@ func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 		if given != "" && was != "" && given != was {
 			return info, refused(fmt.Errorf("setting %s of space %s, got %q, want %q as provisioned", choice.Name, w.name, given, was), "first records are written once: change the row itself")
 		}
-		value := firstOf(given, was, choice.Default)
+		value := cmp.Or(given, was, choice.Default)
 		if _, ok := choice.Values[value]; !ok {
 			return info, usage(fmt.Errorf("--%s, got %q, want one of %s", choice.Name, value, strings.Join(contract.SortedKeys(choice.Values), ", ")), "")
 		}
@@ -258,11 +264,7 @@ func (w *spaceWork) plan() (*provision.Plan, error) {
 			fresh = append(fresh, acc.name)
 		}
 	}
-	session := w.session
-	if session == nil {
-		session = w.space().Open()
-	}
-	plan, err := session.Plan(w.app.ctx, fresh)
+	plan, err := w.session.Plan(w.app.ctx, fresh)
 	if err != nil {
 		return nil, err
 	}

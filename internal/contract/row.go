@@ -21,6 +21,11 @@ type Row struct {
 	Unbound    string // what an absent optional, or an unbound placeholder of a kind's key, becomes: "*", or "" (an error)
 }
 
+// In reports whether the row stands in a topology.
+func (r *Row) In(topology string) bool {
+	return len(r.Topologies) == 0 || slices.Contains(r.Topologies, topology)
+}
+
 // Holds reports whether a profile has the row.
 func (r *Row) Holds(profile string) bool {
 	if slices.Contains(r.Profiles, "*") {

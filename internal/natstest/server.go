@@ -48,7 +48,11 @@ func StartCluster(t testing.TB, n int, edit ...func(*server.Options)) []*Server 
 			}
 		}}, edit...)...)
 	}
-	awaitLeader(t, out)
+	inner := make([]*server.Server, len(out))
+	for i, s := range out {
+		inner[i] = s.Server
+	}
+	AwaitLeader(t, inner)
 	return out
 }
 
@@ -121,8 +125,8 @@ func freePorts(t testing.TB, n int) []int {
 	return ports
 }
 
-// awaitLeader returns once one server leads JetStream and every server knows all peers.
-func awaitLeader(t testing.TB, servers []*Server) {
+// AwaitLeader returns once one server leads JetStream and knows all of them as its peers.
+func AwaitLeader(t testing.TB, servers []*server.Server) {
 	t.Helper()
 	deadline := time.After(ready)
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -93,7 +93,7 @@ func (l *BrokerLock) Announce(r Running) error {
 	if err != nil {
 		return fmt.Errorf("broker record: %w", err)
 	}
-	return replaceFile(l.dir.join(brokerFile), append(text, '\n'))
+	return ReplaceFile(l.dir.join(brokerFile), append(text, '\n'))
 }
 
 // Release drops the record and the lock, and lets a stock server start again; call it once the broker's stores are closed.

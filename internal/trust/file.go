@@ -29,7 +29,7 @@ func (d *Dir) write(rel string, data []byte) (bool, error) {
 	if err := d.mkdir(filepath.Dir(rel)); err != nil {
 		return false, err
 	}
-	if err := replaceFile(d.join(rel), data); err != nil {
+	if err := ReplaceFile(d.join(rel), data); err != nil {
 		return false, err
 	}
 	return true, d.wrote(rel)
@@ -58,9 +58,10 @@ func (d *Dir) mkdir(rel string) error {
 	return nil
 }
 
-// replaceFile writes data to path by a temporary file in the same directory, a sync and a rename; on any failure path is as
-// it was and the temporary file is gone.
-func replaceFile(path string, data []byte) error {
+// ReplaceFile writes data to path, private to this user, by a temporary file in the same directory, a sync and a rename; on any
+// failure path is as it was and the temporary file is gone. The temporary file has one name, so that what a killed run left
+// there, a seed included, is removed by the next.
+func ReplaceFile(path string, data []byte) error {
 	tmp := filepath.Join(filepath.Dir(path), tmpPrefix+filepath.Base(path)+tmpSuffix)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("leftover: %w", err)
