@@ -75,41 +75,52 @@ func (o *Outline) Cited(pos contract.Pos, id, cite string) contract.Problems {
 	return out
 }
 
-// Citations checks every citation of a contract.
+// Citations checks every citation of a contract; whether one is required is the loader's business.
 func (o *Outline) Citations(c *contract.Contract) (checked int, err error) {
 	var out contract.Problems
-	check := func(pos contract.Pos, id, cite string) {
-		if cite != "" { // whether one is required is the loader's business
+	for _, d := range citing(c) {
+		if d.cite != "" {
 			checked++
-			out = append(out, o.Cited(pos, id, cite)...)
+			out = append(out, o.Cited(d.pos, d.id, d.cite)...)
 		}
 	}
+	return checked, out.Err()
+}
+
+// declaration is what may cite a clause.
+type declaration struct {
+	pos      contract.Pos
+	id, cite string
+}
+
+func citing(c *contract.Contract) []declaration {
+	var out []declaration
 	for _, r := range c.Rows {
-		check(r.Pos, r.ID, r.Cite)
+		out = append(out, declaration{r.Pos, r.ID, r.Cite})
 	}
 	for _, i := range c.Invariants {
-		check(i.Pos, i.Code, i.Cite)
+		out = append(out, declaration{i.Pos, i.Code, i.Cite})
 	}
 	for _, r := range contract.Sorted(c.Resources) {
-		check(r.Pos, r.ID, r.Cite)
+		out = append(out, declaration{r.Pos, r.ID, r.Cite})
 	}
 	for _, r := range contract.Sorted(c.Consumers) {
-		check(r.Pos, r.ID, r.Cite)
+		out = append(out, declaration{r.Pos, r.ID, r.Cite})
 	}
 	for _, p := range contract.Sorted(c.Profiles) {
-		check(p.Pos, p.Name, p.Cite)
+		out = append(out, declaration{p.Pos, p.Name, p.Cite})
 	}
 	for _, k := range contract.Sorted(c.Kinds) {
-		check(k.Pos, k.Name, k.Cite)
+		out = append(out, declaration{k.Pos, k.Name, k.Cite})
 	}
 	for _, r := range contract.Sorted(c.Residuals) {
-		check(r.Pos, r.ID, r.Cite)
+		out = append(out, declaration{r.Pos, r.ID, r.Cite})
 	}
 	for _, l := range contract.Sorted(c.Lifecycles) {
-		check(l.Pos, l.Name, l.Cite)
+		out = append(out, declaration{l.Pos, l.Name, l.Cite})
 	}
 	for _, s := range contract.Sorted(c.Settings) {
-		check(s.Pos, s.Name, s.Cite)
+		out = append(out, declaration{s.Pos, s.Name, s.Cite})
 	}
-	return checked, out.Err()
+	return out
 }

@@ -116,8 +116,7 @@ func renew(root string, b *conformance.Book) error {
 	return os.WriteFile(path.Join(root, file), conformance.FormatLock(b), 0o644)
 }
 
-// recheck compares every book with a text; a text belongs to one specification, so that a tree of several needs its directory
-// named by the books' own sections.
+// recheck compares every book with a text.
 func recheck(root, file string, stdout io.Writer) error {
 	all, err := books(os.DirFS(root))
 	if err != nil {
