@@ -28,7 +28,7 @@ func (k *Known) add(kind, ref, file string) {
 var (
 	resourceKeys = []string{"name", "subjects", "account", "protect", "initial", "update", "delete"}
 	bucketKeys   = []string{"history", "ttl"}
-	consumerKeys = []string{"name", "stream", "filter", "start", "unique", "ephemeral", "standing", "pull"}
+	consumerKeys = []string{"name", "stream", "filter", "ack", "start", "unique", "ephemeral", "standing", "pull"}
 )
 
 // Know gathers what a contract and the source tree of this module offer for an answer.
