@@ -1,9 +1,11 @@
 package spacetest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -21,6 +23,9 @@ type Holder struct {
 	profile string
 	raw     *natstest.Raw
 	sid     int
+
+	mu     sync.Mutex
+	refuse context.CancelCauseFunc // of the request under way: a denial arrives beside it, never as its answer
 }
 
 // Open connects with a credential of the profile in its home account. Its parameters are values; connId is the user key.
@@ -44,7 +49,16 @@ func (s *Space) OpenIn(t testing.TB, account, profile string, values map[string]
 	}
 	s.Account(t, account)
 	creds, inbox := s.credential(t, account, profile, values)
-	return &Holder{t: t, profile: profile, Conn: s.Servers[0].Connect(t, creds, nats.CustomInboxPrefix(inbox)), raw: s.Servers[0].Raw(t, creds)}
+	h := &Holder{t: t, profile: profile, raw: s.Servers[0].Raw(t, creds), refuse: func(error) {}}
+	h.Conn = s.Servers[0].Connect(t, creds, nats.CustomInboxPrefix(inbox), nats.ErrorHandler(h.refused))
+	return h
+}
+
+// Credential mints a credential of the profile in its home account, for a client that the test brings itself.
+func (s *Space) Credential(t testing.TB, profile string, values map[string]any) natstest.Creds {
+	t.Helper()
+	creds, _ := s.credential(t, s.Home(t, profile), profile, values)
+	return creds
 }
 
 // sealedConn is the connection id of the sealed profiles, which one process mints for itself.
@@ -84,6 +98,28 @@ func (s *Space) credential(t testing.TB, account, profile string, values map[str
 		prefix = "_INBOX_" + id
 	}
 	return natstest.Creds{JWT: cred.JWT, Seed: string(seed)}, prefix
+}
+
+func (h *Holder) refused(_ *nats.Conn, _ *nats.Subscription, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refuse(err)
+}
+
+// request asks and waits for an answer; the broker's denial ends the wait and is the error.
+func (h *Holder) request(msg *nats.Msg) (*nats.Msg, error) {
+	bound, done := context.WithTimeout(h.t.Context(), Patience)
+	defer done()
+	ctx, refuse := context.WithCancelCause(bound)
+	defer refuse(nil)
+	h.mu.Lock()
+	h.refuse = refuse
+	h.mu.Unlock()
+	answer, err := h.RequestMsgWithContext(ctx, msg)
+	if err != nil {
+		return nil, context.Cause(ctx)
+	}
+	return answer, nil
 }
 
 // Admits fails unless the broker accepts every operation: "PUB subject", "SUB subject", "SUB subject queue". A publish has no
@@ -163,7 +199,7 @@ func (h *Holder) call(tail string, body any) []byte {
 			h.t.Fatal(err)
 		}
 	}
-	msg, err := h.Conn.Request("$JS.API."+tail, data, Patience)
+	msg, err := h.request(&nats.Msg{Subject: "$JS.API." + tail, Data: data})
 	if err != nil {
 		h.t.Fatalf("%s: %s: %v", h.profile, tail, err)
 	}
@@ -208,7 +244,7 @@ func (h *Holder) publish(subject, data string, header []string) []byte {
 		}
 		msg.Header.Add(name, value)
 	}
-	answer, err := h.Conn.RequestMsg(msg, Patience)
+	answer, err := h.request(msg)
 	if err != nil {
 		h.t.Fatalf("%s: %s: %v", h.profile, subject, err)
 	}
@@ -219,7 +255,7 @@ func (h *Holder) publish(subject, data string, header []string) []byte {
 func (h *Holder) Next(stream, consumer string) *nats.Msg {
 	h.t.Helper()
 	request := fmt.Sprintf(`{"batch":1,"expires":%d}`, Patience.Nanoseconds())
-	msg, err := h.Conn.Request("$JS.API.CONSUMER.MSG.NEXT."+stream+"."+consumer, []byte(request), Patience)
+	msg, err := h.request(&nats.Msg{Subject: "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer, Data: []byte(request)})
 	if err != nil {
 		h.t.Fatalf("%s: next of %s %s: %v", h.profile, stream, consumer, err)
 	}
@@ -232,7 +268,7 @@ func (h *Holder) Next(stream, consumer string) *nats.Msg {
 // Ack acknowledges a message and waits until the server has taken it.
 func (h *Holder) Ack(msg *nats.Msg) {
 	h.t.Helper()
-	if _, err := h.Conn.Request(msg.Reply, []byte("+ACK"), Patience); err != nil {
+	if _, err := h.request(&nats.Msg{Subject: msg.Reply, Data: []byte("+ACK")}); err != nil {
 		h.t.Fatalf("%s: ack: %v", h.profile, err)
 	}
 }
