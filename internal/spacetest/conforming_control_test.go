@@ -1,0 +1,26 @@
+package spacetest_test
+
+import (
+	"testing"
+
+	"github.com/cotalctl/cotalctl/internal/spacetest"
+)
+
+type bodies map[string]func(*testing.T, *spacetest.Space)
+
+// controlSurface is the conforming operation of each profile that serves, decides, records or reads for an endpoint.
+var controlSurface = bodies{
+	"endpoint-serve": endpointServe,
+}
+
+func TestControlSurface(t *testing.T) {
+	t.Parallel()
+	topologies(t, func(t *testing.T, s *spacetest.Space) {
+		for name, body := range controlSurface {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				body(t, s)
+			})
+		}
+	})
+}
