@@ -10,7 +10,23 @@ type bodies map[string]func(*testing.T, *spacetest.Space)
 
 // controlSurface is the conforming operation of each profile that serves, decides, records or reads for an endpoint.
 var controlSurface = bodies{
-	"endpoint-serve": endpointServe,
+	"activator":          activator,
+	"admission-mediator": admissionMediator,
+	"canonicalizer":      canonicalizer,
+	"commit":             commit,
+	"contract-publisher": contractPublisher,
+	"read-mediator":      readMediator,
+	"record-writer":      recordWriter,
+	"session-caller":     sessionCaller,
+	"session-serve":      sessionServe,
+	"timer-writer":       timerWriter,
+	"endpoint-serve":     endpointServe,
+	"goal-writer":        goalWriter,
+	"handle-writer":      handleWriter,
+	"lifecycle-minter":   lifecycleMinter,
+	"mapping-reader":     mappingReader,
+	"registration":       registration,
+	"space-operator":     spaceOperator,
 }
 
 func TestControlSurface(t *testing.T) {

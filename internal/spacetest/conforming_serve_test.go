@@ -26,9 +26,12 @@ func newServing(label string) serving {
 // uidOf is the lifecycle uid of a body's own alias.
 func uidOf(label string) string { return "u0" + strings.Repeat(label[:1], 24-len(label)) + label }
 
+// host is the alias that its instances run as.
+func (v serving) host() string { return "host_" + v.e }
+
 // credential is the serve file of an instance of the endpoint.
 func (v serving) credential(instance, epoch string) map[string]any {
-	return map[string]any{"owner": owner, "actor": "host", "endpoint": v.name, "instance": instance, "epoch": epoch, "timers": true,
+	return map[string]any{"owner": owner, "actor": v.host(), "endpoint": v.name, "instance": instance, "epoch": epoch, "timers": true,
 		"pools": []any{"jobs"}, "commands": []any{
 			map[string]any{"name": "start", "class": "ephemeral"}, map[string]any{"name": "build", "class": "journal", "action": true}}}
 }
@@ -54,11 +57,11 @@ func (v serving) durables(t *testing.T, s *spacetest.Space) {
 		"PUB $JS.API.CONSUMER.MSG.NEXT.EPF_main.eff_"+v.e)
 }
 
-// replyTo is the one subject on which a request may be answered: the responder's own prefix, and the caller's triple and nonce as
+// replyTo is the one subject on which a request may be answered: the responder's instance and epoch, and the caller's triple and nonce as
 // the subject of the request ends (§13.2 Replies).
-func (v serving) replyTo(request, instance, epoch string) string {
+func (v serving) replyTo(request, responder string) string {
 	tokens := strings.Split(request, ".")
-	return "cotal.main.ep.reply." + v.e + "." + instance + "." + epoch + "." + strings.Join(tokens[len(tokens)-4:], ".")
+	return "cotal.main.ep.reply." + v.e + "." + responder + "." + strings.Join(tokens[len(tokens)-4:], ".")
 }
 
 const (
@@ -81,41 +84,59 @@ func serveRequests(t *testing.T, s *spacetest.Space, v serving) {
 	one := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
 	two := s.Open(t, "endpoint-serve", v.credential(second, "0"))
 	caller := s.Open(t, "agent", v.agent("requests"))
-	rail := "cotal.main.ep.one." + v.e + ".start."
-	onOne, onTwo := one.Hear(rail+">", v.e), two.Hear(rail+">", v.e)
-	replies := caller.Hear("cotal.main.ep.reply.*.*.*."+v.caller+"."+nonce, "")
-	caller.Say(rail+v.caller+"."+nonce, request)
-	select {
-	case msg := <-onOne:
-		one.Say(v.replyTo(msg.Subject, v.instance, "4"), answer)
-	case msg := <-onTwo:
-		two.Say(v.replyTo(msg.Subject, second, "0"), answer)
-	case <-time.After(spacetest.Patience):
-		t.Fatal("no instance heard the request")
+	suffix := v.caller + "." + nonce
+	for _, command := range []string{"start", "describe"} {
+		classRequest(t, v, caller, map[string]*spacetest.Holder{v.instance + ".4": one, second + ".0": two}, command)
 	}
-	if got := next(t, replies); string(got.Data) != answer || !strings.HasSuffix(got.Subject, v.caller+"."+nonce) {
-		t.Errorf("caller heard %s on %s", got.Data, got.Subject)
-	}
-
 	all := "cotal.main.ep.all." + v.e + ".start."
-	scatterOne, scatterTwo := one.Hear(all+">", ""), two.Hear(all+">", "")
-	caller.Say(all+v.caller+"."+nonce, request)
-	one.Take(scatterOne, all+v.caller+"."+nonce)
-	two.Take(scatterTwo, all+v.caller+"."+nonce)
+	onOne, onTwo := one.Hear(all+">", ""), two.Hear(all+">", "")
+	caller.Say(all+suffix, request)
+	one.Take(onOne, all+suffix)
+	two.Take(onTwo, all+suffix)
 	inst := "cotal.main.ep.inst." + v.e + "." + v.instance + ".start."
-	onInst := one.Hear(inst+">", "")
-	caller.Say(inst+v.caller+"."+nonce, request)
-	one.Take(onInst, inst+v.caller+"."+nonce)
-	if len(onOne)+len(onTwo) != 0 {
-		t.Errorf("the class rail carried %d more requests", len(onOne)+len(onTwo))
-	}
+	named := one.Hear(inst+">", "")
+	caller.Say(inst+suffix, request)
+	one.Take(named, inst+suffix)
 
-	one.Refuses("SUB "+rail+">", "SUB "+rail+"> other", "SUB cotal.main.ep.one."+v.e+".stop.> "+v.e, "SUB cotal.main.ep.one."+v.e+".> "+v.e,
+	rail, to := "cotal.main.ep.one."+v.e+".", "cotal.main.ep.reply."+v.e+"."
+	one.Refuses("SUB "+rail+"start.>", "SUB "+rail+"start.> other", "SUB "+rail+"stop.> "+v.e, "SUB "+rail+"> "+v.e,
 		"SUB cotal.main.ep.one."+foreigner+".start.> "+foreigner, "SUB cotal.main.ep.inst."+v.e+"."+second+".start.>",
-		"PUB "+v.replyTo(rail+v.caller+"."+nonce, second, "0"), "PUB "+v.replyTo(rail+v.caller+"."+nonce, v.instance, "5"))
-	caller.Refuses("PUB "+rail+owner+".requests."+otherUID+"."+nonce, "PUB cotal.main.ep.one."+v.e+".stop."+v.caller+"."+nonce,
-		"PUB cotal.main.ep.inst."+v.e+"."+second+".start."+v.caller+"."+nonce,
-		"SUB cotal.main.ep.reply.*.*.*."+owner+".requests."+otherUID+"."+nonce)
+		"PUB "+to+second+".0."+suffix, "PUB "+to+v.instance+".5."+suffix, "PUB "+rail+"start."+suffix)
+	one.Admits("SUB "+rail+"cancel.> "+v.e, "SUB cotal.main.ep.all."+v.e+".cancel.>", "PUB "+to+v.instance+".4."+suffix)
+	caller.Refuses("PUB "+rail+"start."+owner+".requests."+otherUID+"."+nonce, "PUB "+rail+"stop."+suffix,
+		"PUB cotal.main.ep.inst."+v.e+"."+second+".start."+suffix, "SUB cotal.main.ep.reply.*.*.*."+owner+".requests."+otherUID+"."+nonce,
+		"PUB "+to+v.instance+".4."+suffix)
+}
+
+// classRequest is answered by exactly one of the instances, which are named by their id and epoch.
+func classRequest(t *testing.T, v serving, caller *spacetest.Holder, instances map[string]*spacetest.Holder, command string) {
+	t.Helper()
+	rail := "cotal.main.ep.one." + v.e + "." + command + "."
+	answered := make(chan string, len(instances))
+	for name, h := range instances {
+		if _, err := h.QueueSubscribe(rail+">", v.e, func(msg *nats.Msg) {
+			to := v.replyTo(msg.Subject, name)
+			answered <- to
+			if err := h.Publish(to, []byte(answer)); err != nil {
+				t.Error(err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.FlushTimeout(spacetest.Patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := "n-" + command + "-0123456789abcdefgh" // one nonce, one call
+	replies := caller.Hear("cotal.main.ep.reply.*.*.*."+v.caller+"."+id, "")
+	caller.Say(rail+v.caller+"."+id, request)
+	msg := next(t, replies)
+	if to := <-answered; msg.Subject != to || string(msg.Data) != answer {
+		t.Errorf("%s: caller heard %s on %s, want it on %s", command, msg.Data, msg.Subject, to)
+	}
+	if len(answered) != 0 {
+		t.Errorf("%s: two instances answered", command)
+	}
 }
 
 // servePlanes: what an instance publishes besides replies bears its instance and epoch, and lands in the stream of its plane.
@@ -173,6 +194,9 @@ func serveWork(t *testing.T, s *spacetest.Space, v serving) {
 	}
 	commit.Replace(facts+"eff."+v.caller+".r1", `{"v":1,"id":"r1","outcome":"ran"}`, 0)
 	serve.Ack(dec)
+	canon.Replace(facts+"dec."+v.caller+".r3", `{"v":1,"id":"r3","decision":"rejected"}`, 0)
+	peer := s.At(t, "EPF", "endpoint-serve", v.credential(second, "0")) // any instance of the class; a rejection has no effect
+	peer.Ack(peer.Next("EPF_main", "eff_"+v.e))
 
 	canon.Replace(item, `{"v":1,"id":"r2"}`, 0)
 	work := serve.Next("EPW_main", "pool_"+v.e+"_jobs")
@@ -181,16 +205,28 @@ func serveWork(t *testing.T, s *spacetest.Space, v serving) {
 	}
 	commit.Replace(facts+"wrk.jobs."+v.caller+".r2", `{"v":1,"id":"r2","state":"succeeded"}`, 0)
 	serve.Ack(work)
-	if row, ok := canon.Read("EPW_main", item); ok {
-		t.Errorf("an acknowledged item is still live: %v", row)
-	}
+	leaves(t, canon, "EPW_main", item)
 	serve.Admits("PUB $JS.API.CONSUMER.INFO.EPF_main.eff_"+v.e, "PUB $JS.API.CONSUMER.INFO.EPW_main.pool_"+v.e+"_jobs")
 	for _, h := range []*spacetest.Holder{other, commit} {
 		h.Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPF_main.eff_"+v.e, "PUB $JS.API.CONSUMER.MSG.NEXT.EPW_main.pool_"+v.e+"_jobs",
 			"PUB $JS.ACK.EPF_main.eff_"+v.e+".1.1.1.1.0", "PUB $JS.ACK.EPW_main.pool_"+v.e+"_jobs.1.1.1.1.0")
 	}
-	serve.Refuses("PUB $JS.API.CONSUMER.CREATE.EPF_main.eff_"+v.e+".cotal.main.epf."+v.e+".dec.>", "PUB "+facts+"dec."+v.caller+".r3",
+	serve.Refuses("PUB $JS.API.CONSUMER.CREATE.EPF_main.eff_"+v.e+".cotal.main.epf."+v.e+".dec.>", "PUB "+facts+"dec."+v.caller+".r4",
 		"PUB "+facts+"eff."+v.caller+".r1", "PUB "+item, "PUB $JS.API.STREAM.MSG.GET.EPF_main")
+}
+
+// leaves waits until an acknowledged item is gone from its work queue: the replicas agree on its removal after the acknowledgement.
+func leaves(t *testing.T, h *spacetest.Holder, stream, subject string) {
+	t.Helper()
+	for start := time.Now(); ; {
+		row, ok := h.Read(stream, subject)
+		if !ok {
+			return
+		}
+		if time.Since(start) > spacetest.Patience {
+			t.Fatalf("an acknowledged item is still live: %v", row)
+		}
+	}
 }
 
 func next(t *testing.T, heard <-chan *nats.Msg) *nats.Msg {

@@ -1,0 +1,70 @@
+package spacetest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cotalctl/cotalctl/internal/spacetest"
+)
+
+// timerWriter: a request becomes the schedule of its own sibling subjects, from the sequence that was read; a replacement supersedes
+// it, a delayed writer loses, and what fires bears the broker's word for where it comes from (§13.12).
+func timerWriter(t *testing.T, s *spacetest.Space) {
+	v := newServing("timed")
+	v.durables(t, s)
+	serve := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
+	timer := "cotal.main.ept." + v.e + "." + v.instance + ".4.t1."
+	ingress, rec, arm := s.At(t, "EPT_REQ", "timer-writer", nil), s.At(t, "records", "timer-writer", nil), s.At(t, "EPT", "timer-writer", nil)
+	ingress.Durable("EPT_REQ_main", "timerw_main", "cotal.main.ept.*.*.*.*.schedule", nil)
+	status := recordsKV + "cp." + v.e + ".t1.status"
+	commit := s.At(t, "records", "commit", map[string]any{"endpoint": v.name})
+
+	first := wants(t, serve, ingress, timer, `{"generation":1}`)
+	rev := commit.Replace(status, `{"generation":1}`, 0).Seq
+	armed := arms(t, arm, rec, timer, status, first, time.Now().Add(time.Hour), 0)
+	replaced := wants(t, serve, ingress, timer, `{"generation":2}`)
+	commit.Replace(status, `{"generation":2}`, rev)
+	row, ok := arm.Read("EPT_main", timer+"armed")
+	if !ok || row.Seq != armed || row.Header.Get("Nats-Schedule-Target") != timer+"fire" {
+		t.Errorf("armed: %v, found %t, want sequence %d", row, ok, armed)
+	}
+	arms(t, arm, rec, timer, status, replaced, time.Now().Add(time.Second), armed)
+	arm.Loses(timer+"armed", `{"generation":1}`, armed, schedule(time.Now().Add(time.Hour), timer)...)
+
+	fires := s.At(t, "EPT", "endpoint-serve", v.credential(v.instance, "4"))
+	fire := fires.Next("EPT_main", "fire_"+v.instance+"-"+v.e)
+	if fire.Subject != timer+"fire" || string(fire.Data) != `{"generation":2}` || fire.Header.Get("Nats-Scheduler") != timer+"armed" {
+		t.Errorf("fired %s on %s with %v", fire.Data, fire.Subject, fire.Header)
+	}
+	fires.Ack(fire)
+
+	fires.Refuses("PUB "+timer+"armed", "PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_"+second+"-"+v.e,
+		"PUB $JS.API.STREAM.MSG.GET.EPT_main", "PUB $JS.API.STREAM.MSG.GET.KV_cotal_records_main")
+	arm.Refuses("PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_"+v.instance+"-"+v.e, "PUB $JS.API.STREAM.PURGE.EPT_main",
+		"PUB $JS.API.DIRECT.GET.EPT_main."+timer+"armed")
+	ingress.Refuses("PUB "+timer+"schedule", "PUB $JS.API.CONSUMER.CREATE.EPT_REQ_main.timerw_main.cotal.main.ept.>")
+	rec.Refuses("PUB "+status, "PUB $JS.API.DIRECT.GET.KV_cotal_records_main."+status)
+	s.At(t, "EPT", "endpoint-serve", v.credential(second, "4")).Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_" + v.instance + "-" + v.e)
+}
+
+// wants sends an instance's request and returns its body as the writer consumes it.
+func wants(t *testing.T, serve, ingress *spacetest.Holder, timer, body string) string {
+	t.Helper()
+	serve.Store(timer+"schedule", body)
+	msg := ingress.Find("EPT_REQ_main", "timerw_main", timer+"schedule")
+	ingress.Ack(msg)
+	return string(msg.Data)
+}
+
+// arms publishes the authoritative schedule after the generation was found current, and returns its sequence.
+func arms(t *testing.T, arm, rec *spacetest.Holder, timer, status, body string, at time.Time, seq uint64) uint64 {
+	t.Helper()
+	if row, ok := rec.Read(recordsStream, status); !ok || row.Data != body {
+		t.Fatalf("generation %v, found %t, want %s", row, ok, body)
+	}
+	return arm.Replace(timer+"armed", body, seq, schedule(at, timer)...).Seq
+}
+
+func schedule(at time.Time, timer string) []string {
+	return []string{"Nats-Schedule: @at " + at.UTC().Format(time.RFC3339), "Nats-Schedule-Target: " + timer + "fire"}
+}
