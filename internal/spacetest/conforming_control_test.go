@@ -6,8 +6,6 @@ import (
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
 
-type bodies map[string]func(*testing.T, *spacetest.Space)
-
 // controlSurface is the conforming operation of each profile that serves, decides, records or reads for an endpoint.
 var controlSurface = bodies{
 	"activator":          activator,

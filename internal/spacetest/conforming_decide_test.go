@@ -11,7 +11,7 @@ import (
 
 // canonicalizer: a submission is decided once, enqueued once and only then acknowledged; poison is quarantined (§13.4, §13.6).
 func canonicalizer(t *testing.T, s *spacetest.Space) {
-	v := newServing("canon")
+	v := newService("canon")
 	v.durables(t, s)
 	who := map[string]any{"endpoint": v.name, "pools": []any{"jobs"}}
 	ingress, canon, pools := s.At(t, "EPJ", "canonicalizer", who), s.At(t, "EPF", "canonicalizer", who), s.At(t, "EPW", "canonicalizer", who)
@@ -21,39 +21,68 @@ func canonicalizer(t *testing.T, s *spacetest.Space) {
 	if ack := caller.Store(submissions+"build."+v.caller, `{"v":1,"id":"r1","class":"journal","goalId":"g1"}`); ack.Stream != "EPJ_main" {
 		t.Errorf("submitted into %s", ack.Stream)
 	}
-	sub := ingress.Next("EPJ_main", "canon_"+v.e)
+	sub := ingress.Pull("EPJ_main", "canon_"+v.e)
 	if sub.Subject != submissions+"build."+v.caller {
 		t.Errorf("canonicalizer consumes %s", sub.Subject)
 	}
+	serialized(t, ingress, "canon_"+v.e)
 	occupancy(t, pools, "pool_"+v.e+"_jobs", "cotal.main.epw."+v.e+".jobs.>", 0)
-
-	decision, bind, item := facts+"dec."+v.caller+".r1", facts+"goal."+v.caller+".g1.bind", "cotal.main.epw."+v.e+".jobs."+v.caller+".r1"
-	accepted := `{"v":1,"id":"r1","decision":"accepted","route":"pool.jobs"}`
-	createOnly(t, canon, "EPF_main", bind, `{"v":1,"goalId":"g1"}`)
-	createOnly(t, canon, "EPF_main", decision, accepted)
+	decision, item := facts+"dec."+v.caller+".r1", "cotal.main.epw."+v.e+".jobs."+v.caller+".r1"
+	createOnly(t, canon, "EPF_main", facts+"goal."+v.caller+".g1.bind", `{"v":1,"goalId":"g1"}`)
+	createOnly(t, canon, "EPF_main", decision, `{"v":1,"id":"r1","decision":"accepted","route":"pool.jobs"}`)
 	createOnly(t, pools, "EPW_main", item, `{"v":1,"id":"r1"}`)
+	for subject, h := range map[string]*spacetest.Holder{decision: canon, item: pools} { // the broker's own fence, without a header
+		if text := h.StoreError(subject, `{"v":1,"late":true}`); !strings.Contains(text, "maximum messages per subject exceeded") {
+			t.Errorf("%s: %s", subject, text)
+		}
+	}
 	occupancy(t, pools, "pool_"+v.e+"_jobs", "cotal.main.epw."+v.e+".jobs.>", 1)
 	ingress.Ack(sub)
 
 	caller.Store(submissions+"build."+v.caller, "{")
-	poison := ingress.Next("EPJ_main", "canon_"+v.e)
+	poison := ingress.Pull("EPJ_main", "canon_"+v.e)
 	createOnly(t, canon, "EPF_main", facts+"quar."+sequence(t, poison.Reply), `{"v":1,"decision":"quarantined"}`)
 	if _, err := ingress.Request(poison.Reply, []byte("+TERM"), spacetest.Patience); err != nil {
 		t.Error(err)
 	}
-	if _, ok := canon.Read("EPF_main", facts+"wrk.jobs."+v.caller+".r1"); ok {
-		t.Error("the work has a terminal that nobody wrote")
+	if row, ok := canon.Read("EPF_main", facts+"wrk.jobs."+v.caller+".r1"); ok {
+		t.Errorf("the work has a terminal that nobody wrote: %v", row)
 	}
-
-	foreign := s.At(t, "EPF", "canonicalizer", map[string]any{"endpoint": "com.acme.foreign", "pools": []any{"jobs"}})
-	foreign.Refuses("PUB "+decision, "PUB "+bind, "PUB "+facts+"quar.1")
-	s.At(t, "EPJ", "canonicalizer", map[string]any{"endpoint": "com.acme.foreign"}).Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPJ_main.canon_"+v.e,
-		"PUB $JS.ACK.EPJ_main.canon_"+v.e+".1.1.1.1.0", "PUB $JS.API.CONSUMER.CREATE.EPJ_main.canon_com_acme_foreign."+submissions+">")
-	s.At(t, "EPW", "canonicalizer", map[string]any{"endpoint": "com.acme.foreign", "pools": []any{"jobs"}}).
-		Refuses("PUB "+item, "PUB $JS.API.CONSUMER.INFO.EPW_main.pool_"+v.e+"_jobs")
 	canon.Refuses("PUB "+facts+"goal."+v.caller+".g1.result", "PUB "+facts+"eff."+v.caller+".r1", "PUB "+facts+"wrk.jobs."+v.caller+".r1",
 		"PUB $KV.cotal_records_main.oblig.ep."+v.e+"."+v.caller+".r1", "PUB $JS.API.CONSUMER.MSG.NEXT.EPW_main.pool_"+v.e+"_jobs")
 	ingress.Refuses("PUB "+submissions+"build."+v.caller, "PUB $JS.API.CONSUMER.CREATE.EPJ_main.canon_"+v.e+".cotal.main.epj.>")
+	foreignCanonicalizer(t, s, v)
+}
+
+// foreignCanonicalizer holds for its own endpoint what it may not do for this one.
+func foreignCanonicalizer(t *testing.T, s *spacetest.Space, v service) {
+	t.Helper()
+	for resource, ops := range map[string][]string{
+		"EPF": {"PUB cotal.main.epf.%s.dec." + v.caller + ".r9", "PUB cotal.main.epf.%s.goal." + v.caller + ".g9.bind", "PUB cotal.main.epf.%s.quar.9"},
+		"EPJ": {"PUB $JS.API.CONSUMER.MSG.NEXT.EPJ_main.canon_%s", "PUB $JS.ACK.EPJ_main.canon_%s.1.1.1.1.0",
+			"PUB $JS.API.CONSUMER.INFO.EPJ_main.canon_%s", "PUB $JS.API.CONSUMER.CREATE.EPJ_main.canon_%[1]s.cotal.main.epj.%[1]s.>"},
+		"EPW": {"PUB cotal.main.epw.%s.jobs." + v.caller + ".r9", "PUB $JS.API.CONSUMER.INFO.EPW_main.pool_%s_jobs"},
+	} {
+		h := s.At(t, resource, "canonicalizer", map[string]any{"endpoint": "com.acme.neighbour", "pools": []any{"jobs"}})
+		for _, op := range ops {
+			h.Admits(fmt.Sprintf(op, "com_acme_neighbour"))
+			h.Refuses(fmt.Sprintf(op, v.e))
+		}
+	}
+}
+
+// serialized proves the pin that lets no two submissions see one free slot (§13.6).
+func serialized(t *testing.T, h *spacetest.Holder, durable string) {
+	t.Helper()
+	var info struct {
+		Config struct {
+			MaxAckPending int `json:"max_ack_pending"`
+		} `json:"config"`
+	}
+	h.API("CONSUMER.INFO.EPJ_main."+durable, nil, &info)
+	if info.Config.MaxAckPending != 1 {
+		t.Errorf("%s: max_ack_pending %d, want 1", durable, info.Config.MaxAckPending)
+	}
 }
 
 // createOnly stores a subject's one message, loses the second, and reads the winner from the leader.
@@ -109,7 +138,7 @@ func occupancy(t *testing.T, h *spacetest.Holder, pool, filter string, want uint
 
 // activator: one pool's counts, and nothing that drains it (§13.9 Virtual-endpoint activation watch).
 func activator(t *testing.T, s *spacetest.Space) {
-	v := newServing("activate")
+	v := newService("activate")
 	v.durables(t, s)
 	pool := "pool_" + v.e + "_jobs"
 	watch := s.At(t, "EPW", "activator", map[string]any{"endpoint": v.name, "pool": "jobs"})
@@ -125,11 +154,11 @@ func activator(t *testing.T, s *spacetest.Space) {
 }
 
 // commit: terminals once, records from the revision that was read (§13.9 Result facts, Claim / action / checkpoint commits).
-func commit(t *testing.T, s *spacetest.Space) { commits(t, s, "commit", newServing("commit")) }
+func commit(t *testing.T, s *spacetest.Space) { commits(t, s, "commit", newService("commit")) }
 
 // goalWriter: what commit does, with the bind and the index of an endpoint that accepts actions itself (§13.7 goalidx).
 func goalWriter(t *testing.T, s *spacetest.Space) {
-	v := newServing("goals")
+	v := newService("goals")
 	commits(t, s, "goal-writer", v)
 	who := map[string]any{"endpoint": v.name}
 	facts, rec := s.At(t, "EPF", "goal-writer", who), s.At(t, "records", "goal-writer", who)
@@ -141,13 +170,28 @@ func goalWriter(t *testing.T, s *spacetest.Space) {
 	if row, ok := rec.Read("KV_cotal_records_main", index); !ok || row.Header.Get("KV-Operation") != "DEL" {
 		t.Errorf("index after the terminal: %v, found %t", row, ok)
 	}
+	enumerates(t, s, recordsKV+"goalidx."+v.e+".>", recordsKV+"goalidx."+v.e+"."+v.caller+".g2")
 	facts.Refuses("PUB cotal.main.epf." + foreigner + ".goal." + v.caller + ".g2.bind")
 	rec.Refuses("PUB $KV.cotal_records_main.goalidx." + foreigner + "." + v.caller + ".g2")
 	s.At(t, "EPF", "commit", who).Refuses("PUB cotal.main.epf." + v.e + ".goal." + v.caller + ".g3.bind")
 	s.At(t, "records", "commit", who).Refuses("PUB " + index)
 }
 
-func commits(t *testing.T, s *spacetest.Space, profile string, v serving) {
+// enumerates: the sweep of orphaned goals (§13.7 goalidx) lists the keys of an endpoint by the stream's metadata, without a consumer.
+func enumerates(t *testing.T, s *spacetest.Space, filter, want string) {
+	t.Helper()
+	var info struct {
+		State struct {
+			Subjects map[string]int `json:"subjects"`
+		} `json:"state"`
+	}
+	s.At(t, "records", "provisioner", nil).API("STREAM.INFO."+recordsStream, map[string]any{"subjects_filter": filter}, &info)
+	if len(info.State.Subjects) != 1 || info.State.Subjects[want] != 1 {
+		t.Errorf("below %s: %v, want %s", filter, info.State.Subjects, want)
+	}
+}
+
+func commits(t *testing.T, s *spacetest.Space, profile string, v service) {
 	who := map[string]any{"endpoint": v.name}
 	facts, rec := s.At(t, "EPF", profile, who), s.At(t, "records", profile, who)
 	families := []string{"goal." + v.caller + ".g1.result", "eff." + v.caller + ".r1", "receipt." + v.caller + ".r1.7", "wrk.jobs." + v.caller + ".r1", "cp.c1"}

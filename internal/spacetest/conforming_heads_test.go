@@ -46,7 +46,7 @@ func proveShape(t *testing.T, h *spacetest.Holder) {
 // lifecycleMinter: the head moves by compare-and-set alone; only a retirement writes the frontier (§13.1, §13.7).
 func lifecycleMinter(t *testing.T, s *spacetest.Space) {
 	const alias = recordsKV + "lifecycle." + owner + ".minted"
-	uid := uidOf("minted")
+	uid := lifecycleOf("minted")
 	first := activate(t, s, "minted", uid)
 	who := map[string]any{"owner": owner, "actor": "minted", "uid": uid}
 	minter := s.At(t, "records", "lifecycle-minter", who)
@@ -68,13 +68,20 @@ func lifecycleMinter(t *testing.T, s *spacetest.Space) {
 	retiring := barrier.Replace(alias, head("retiring", 5), row.Seq)
 	barrier.Replace(recordsKV+"frontier."+uid, `{"lifecycleUid":"`+uid+`","opId":"o1","streams":{"DM_main":0}}`, 0)
 	barrier.Loses(recordsKV+"frontier."+uid, `{"opId":"o2"}`, 0)
-	barrier.Replace(alias, head("retired", 5), retiring.Seq)
+	retired := barrier.Replace(alias, head("retired", 5), retiring.Seq)
 	barrier.Refuses("PUB "+recordsKV+"frontier."+otherUID, "PUB "+recordsKV+"lifecycle."+owner+".other", "PUB "+recordsKV+"uid."+otherUID)
+
+	heir := lifecycleOf("heir") // the alias is replaceable, from the revision of the retired head
+	successor := s.At(t, "records", "lifecycle-minter", map[string]any{"owner": owner, "actor": "minted", "uid": heir})
+	successor.Replace(recordsKV+"uid."+heir, `{"owner":"`+owner+`","actor":"minted"}`, 0)
+	successor.Loses(alias, head("active", 1), retiring.Seq)
+	successor.Replace(alias, head("active", 1), retired.Seq)
+	successor.Refuses("PUB " + recordsKV + "uid." + uid)
 }
 
 // mappingReader: the current mapping and its revision, from the leader (§13.7 lifecycle head).
 func mappingReader(t *testing.T, s *spacetest.Space) {
-	revision := activate(t, s, "mapped", uidOf("mapped"))
+	revision := activate(t, s, "mapped", lifecycleOf("mapped"))
 	reader := s.At(t, "records", "mapping-reader", nil)
 	proveShape(t, reader)
 	if row, ok := reader.Read(recordsStream, recordsKV+"lifecycle."+owner+".mapped"); !ok || row.Seq != revision || row.Data != head("active", 4) {
@@ -83,14 +90,14 @@ func mappingReader(t *testing.T, s *spacetest.Space) {
 	if row, ok := reader.Read(recordsStream, recordsKV+"lifecycle."+owner+".nobody"); ok {
 		t.Errorf("an alias that nobody activated: %v", row)
 	}
-	reader.Refuses("PUB "+recordsKV+"lifecycle."+owner+".mapped", "PUB "+recordsKV+"uid."+uidOf("mapped"), "PUB $JS.API.STREAM.MSG.GET.EPF_main",
+	reader.Refuses("PUB "+recordsKV+"lifecycle."+owner+".mapped", "PUB "+recordsKV+"uid."+lifecycleOf("mapped"), "PUB $JS.API.STREAM.MSG.GET.EPF_main",
 		"PUB $JS.API.STREAM.MSG.GET.KV_cotal_auth_main", "PUB $JS.API.CONSUMER.CREATE."+recordsStream+".x."+recordsKV+"lifecycle.>",
 		"PUB $JS.API.DIRECT.GET."+recordsStream+"."+recordsKV+"lifecycle."+owner+".mapped")
 }
 
 // registration: a policy version is published once, then the head is staged and promoted, and the instance's spec written (§13.6).
 func registration(t *testing.T, s *spacetest.Space) {
-	v := newServing("register")
+	v := newService("register")
 	register(t, s, v)
 	reg := s.At(t, "records", "registration", map[string]any{"endpoint": v.name, "instance": v.instance})
 	policy := recordsKV + policyKey(v, 2)
@@ -109,7 +116,7 @@ func registration(t *testing.T, s *spacetest.Space) {
 }
 
 // register is the first registration of an endpoint: its policy, its head, its instance.
-func register(t *testing.T, s *spacetest.Space, v serving) {
+func register(t *testing.T, s *spacetest.Space, v service) {
 	t.Helper()
 	reg := s.At(t, "records", "registration", map[string]any{"endpoint": v.name, "instance": v.instance})
 	reg.Replace(recordsKV+policyKey(v, 1), policyValue(1), 0)
@@ -120,7 +127,7 @@ func register(t *testing.T, s *spacetest.Space, v serving) {
 func policyValue(capacity int) string { return fmt.Sprintf(`{"capacity":%d}`, capacity) }
 
 // policyKey certifies its value: it ends in the digest of the bytes (§13.7 policy).
-func policyKey(v serving, capacity int) string {
+func policyKey(v service, capacity int) string {
 	return "policy." + v.e + "." + digest(policyValue(capacity))
 }
 
@@ -129,8 +136,8 @@ func digest(data string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(
 // admissionMediator: an obligation under the currencies that it pins, its states in order, and a rejection that an acceptance
 // cannot overtake (§13.8).
 func admissionMediator(t *testing.T, s *spacetest.Space) {
-	v := newServing("admit")
-	target := uidOf("target")
+	v := newService("admit")
+	target := lifecycleOf("target")
 	revision := activate(t, s, "target", target)
 	register(t, s, v)
 	who := map[string]any{"endpoint": v.name}

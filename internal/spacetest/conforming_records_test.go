@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
@@ -11,25 +12,25 @@ import (
 // recordKind is what an instance asks the writer of a kind to record, and the key that the writer derives from it (§13.7).
 type recordKind struct {
 	kind, qualifier string // of the ingress subject, behind the epoch
-	key             func(v serving) string
+	key             func(v service) string
 }
 
 var recordKinds = []recordKind{
-	{"svc", "status", func(v serving) string { return "svc." + v.e + "." + v.instance }},
-	{"goal", "g1", func(v serving) string { return "goal." + v.e + "." + v.caller + ".g1" }},
-	{"cp", "c1", func(v serving) string { return "cp." + v.e + ".c1" }},
+	{"svc", "status", func(v service) string { return "svc." + v.e + "." + v.instance }},
+	{"goal", "g1", func(v service) string { return "goal." + v.e + "." + v.caller + ".g1" }},
+	{"cp", "c1", func(v service) string { return "cp." + v.e + ".c1" }},
 }
 
 // recordWriter: each kind's writer consumes its own ingress, takes the writing epoch from the subject, compares it with a fresh read
 // of the mapping, and writes from the revision that it read (§13.9 Record writer).
 func recordWriter(t *testing.T, s *spacetest.Space) {
 	for _, k := range recordKinds {
-		t.Run(k.kind, func(t *testing.T) { writesKind(t, s, newServing("rec"+k.kind), k) })
+		t.Run(k.kind, func(t *testing.T) { writesKind(t, s, newService("rec"+k.kind), k) })
 	}
 }
 
-func writesKind(t *testing.T, s *spacetest.Space, v serving, k recordKind) {
-	activate(t, s, v.host(), uidOf("rec"+k.kind))
+func writesKind(t *testing.T, s *spacetest.Space, v service, k recordKind) {
+	activate(t, s, v.host(), lifecycleOf("rec"+k.kind))
 	who := map[string]any{"kind": k.kind}
 	ingress, rec := s.At(t, "EPR", "record-writer", who), s.At(t, "records", "record-writer", who)
 	durable, filter := "recw_main-"+k.kind, "cotal.main.epr.*.*.*."+k.kind+".>"
@@ -79,13 +80,7 @@ func contractPublisher(t *testing.T, s *spacetest.Space) {
 			t.Errorf("the artifact is replaced with %v", header)
 		}
 	}
-	msg, err := pub.Request("$JS.API.DIRECT.GET.EPC_main."+subject, nil, spacetest.Patience)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if digest(string(msg.Data)) != digest(artifact) || msg.Header.Get("Nats-Subject") != subject {
-		t.Errorf("fetched %q with %v", msg.Data, msg.Header)
-	}
+	fetches(t, pub, artifact)
 	pub.Refuses("PUB $JS.API.STREAM.MSG.GET.EPC_main", "PUB $JS.API.DIRECT.GET.EPC_main", "PUB $JS.API.STREAM.PURGE.EPC_main",
 		"PUB $JS.API.STREAM.DELETE.EPC_main", "PUB $JS.API.STREAM.MSG.DELETE.EPC_main", "PUB $JS.API.STREAM.UPDATE.EPC_main",
 		"PUB $JS.API.CONSUMER.CREATE.EPC_main.x.cotal.main.epc.>", "PUB cotal.main.epf."+foreigner+".dec.x")
@@ -94,9 +89,28 @@ func contractPublisher(t *testing.T, s *spacetest.Space) {
 	}
 }
 
+// fetches reads an artifact by its digest with a Direct Get, and compares the two. A follower may answer, which knows it later.
+func fetches(t *testing.T, h *spacetest.Holder, artifact string) string {
+	t.Helper()
+	subject := "cotal.main.epc." + digest(artifact)
+	for start := time.Now(); ; {
+		msg, err := h.Request("$JS.API.DIRECT.GET.EPC_main."+subject, nil, spacetest.Patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg.Header.Get("Status") == "404" && time.Since(start) < spacetest.Patience {
+			continue
+		}
+		if digest(string(msg.Data)) != digest(artifact) || msg.Header.Get("Nats-Subject") != subject {
+			t.Errorf("fetched %q with %v", msg.Data, msg.Header)
+		}
+		return string(msg.Data)
+	}
+}
+
 // session: frames both ways on the two subjects of one session and epoch, and nothing beside them (§13.6 Session).
 func session(t *testing.T, s *spacetest.Space, label string) {
-	v := newServing(label)
+	v := newService(label)
 	who := func(id, epoch string) map[string]any {
 		return map[string]any{"endpoint": v.name, "sessionId": id, "epoch": epoch}
 	}

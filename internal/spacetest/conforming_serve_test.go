@@ -10,43 +10,43 @@ import (
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
 
-// serving is an endpoint of its own for one body, with one instance.
-type serving struct {
+// service is an endpoint of its own for one body, with one instance.
+type service struct {
 	name     string // com.acme.x
 	e        string // com_acme_x, as every subject and consumer name carries it
 	instance string
 	caller   string // the triple of its caller
 }
 
-func newServing(label string) serving {
-	return serving{name: "com.acme." + label, e: "com_acme_" + label, instance: "i0" + strings.Repeat(label[:1], 24),
-		caller: owner + "." + label + "." + uidOf(label)}
+func newService(label string) service {
+	return service{name: "com.acme." + label, e: "com_acme_" + label, instance: "i0" + strings.Repeat(label[:1], 24),
+		caller: owner + "." + label + "." + lifecycleOf(label)}
 }
 
-// uidOf is the lifecycle uid of a body's own alias.
-func uidOf(label string) string { return "u0" + strings.Repeat(label[:1], 24-len(label)) + label }
+// lifecycleOf is the lifecycle uid of a body's own alias.
+func lifecycleOf(label string) string { return "u0" + strings.Repeat(label[:1], 24-len(label)) + label }
 
 // host is the alias that its instances run as.
-func (v serving) host() string { return "host_" + v.e }
+func (v service) host() string { return "host_" + v.e }
 
 // credential is the serve file of an instance of the endpoint.
-func (v serving) credential(instance, epoch string) map[string]any {
+func (v service) credential(instance, epoch string) map[string]any {
 	return map[string]any{"owner": owner, "actor": v.host(), "endpoint": v.name, "instance": instance, "epoch": epoch, "timers": true,
 		"pools": []any{"jobs"}, "commands": []any{
 			map[string]any{"name": "start", "class": "ephemeral"}, map[string]any{"name": "build", "class": "journal", "action": true}}}
 }
 
 // agent is a caller of the endpoint, whose raw reads are none (§13.9 Mediated reads).
-func (v serving) agent(label string) map[string]any {
+func (v service) agent(label string) map[string]any {
 	none := []any{"none"}
-	return map[string]any{"owner": owner, "actor": label, "uid": uidOf(label), "reads": "mediated", "capabilities": []any{map[string]any{
+	return map[string]any{"owner": owner, "actor": label, "uid": lifecycleOf(label), "reads": "mediated", "capabilities": []any{map[string]any{
 		"endpoint": v.name, "events": []any{"deploy.>"}, "commands": []any{
 			map[string]any{"name": "start", "class": "ephemeral", "rails": []any{"one", "all", "inst"}, "instance": v.instance, "targets": none},
 			map[string]any{"name": "build", "class": "journal", "action": true, "targets": none}}}}}
 }
 
 // durables creates what the provisioner creates for the endpoint and its instance (§13.9).
-func (v serving) durables(t *testing.T, s *spacetest.Space) {
+func (v service) durables(t *testing.T, s *spacetest.Space) {
 	t.Helper()
 	p := s.At(t, "EPF", "provisioner", map[string]any{"endpoint": v.name, "instance": v.instance, "pools": []any{"jobs"}})
 	p.Durable("EPF_main", "eff_"+v.e, "cotal.main.epf."+v.e+".dec.>", nil)
@@ -59,7 +59,7 @@ func (v serving) durables(t *testing.T, s *spacetest.Space) {
 
 // replyTo is the one subject on which a request may be answered: the responder's instance and epoch, and the caller's triple and nonce as
 // the subject of the request ends (§13.2 Replies).
-func (v serving) replyTo(request, responder string) string {
+func (v service) replyTo(request, responder string) string {
 	tokens := strings.Split(request, ".")
 	return "cotal.main.ep.reply." + v.e + "." + responder + "." + strings.Join(tokens[len(tokens)-4:], ".")
 }
@@ -67,20 +67,20 @@ func (v serving) replyTo(request, responder string) string {
 const (
 	nonce     = "n0123456789abcdefghijklm"
 	second    = "j1b2c3d4e5f6g7h8i9j0k1l2m3"
-	request   = `{"v":1,"id":"r1","class":"ephemeral","replyExpected":true,"deadlineMs":15000}`
-	answer    = `{"v":1,"id":"r1","ok":true}`
+	callBody  = `{"v":1,"id":"r1","class":"ephemeral","replyExpected":true,"deadlineMs":15000}`
+	replyBody = `{"v":1,"id":"r1","ok":true}`
 	foreigner = "com_acme_foreign"
 )
 
 func endpointServe(t *testing.T, s *spacetest.Space) {
-	t.Run("requests", func(t *testing.T) { serveRequests(t, s, newServing("requests")) })
-	t.Run("planes", func(t *testing.T) { servePlanes(t, s, newServing("planes")) })
-	t.Run("work", func(t *testing.T) { serveWork(t, s, newServing("work")) })
+	t.Run("requests", func(t *testing.T) { serveRequests(t, s, newService("requests")) })
+	t.Run("planes", func(t *testing.T) { servePlanes(t, s, newService("planes")) })
+	t.Run("work", func(t *testing.T) { serveWork(t, s, newService("work")) })
 }
 
 // serveRequests: a class request reaches one instance, a scatter all of them, an instance request the one that is named; the
 // answer goes to the caller's own rail and says who gave it.
-func serveRequests(t *testing.T, s *spacetest.Space, v serving) {
+func serveRequests(t *testing.T, s *spacetest.Space, v service) {
 	one := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
 	two := s.Open(t, "endpoint-serve", v.credential(second, "0"))
 	caller := s.Open(t, "agent", v.agent("requests"))
@@ -90,12 +90,12 @@ func serveRequests(t *testing.T, s *spacetest.Space, v serving) {
 	}
 	all := "cotal.main.ep.all." + v.e + ".start."
 	onOne, onTwo := one.Hear(all+">", ""), two.Hear(all+">", "")
-	caller.Say(all+suffix, request)
+	caller.Say(all+suffix, callBody)
 	one.Take(onOne, all+suffix)
 	two.Take(onTwo, all+suffix)
 	inst := "cotal.main.ep.inst." + v.e + "." + v.instance + ".start."
 	named := one.Hear(inst+">", "")
-	caller.Say(inst+suffix, request)
+	caller.Say(inst+suffix, callBody)
 	one.Take(named, inst+suffix)
 
 	rail, to := "cotal.main.ep.one."+v.e+".", "cotal.main.ep.reply."+v.e+"."
@@ -109,7 +109,7 @@ func serveRequests(t *testing.T, s *spacetest.Space, v serving) {
 }
 
 // classRequest is answered by exactly one of the instances, which are named by their id and epoch.
-func classRequest(t *testing.T, v serving, caller *spacetest.Holder, instances map[string]*spacetest.Holder, command string) {
+func classRequest(t *testing.T, v service, caller *spacetest.Holder, instances map[string]*spacetest.Holder, command string) {
 	t.Helper()
 	rail := "cotal.main.ep.one." + v.e + "." + command + "."
 	answered := make(chan string, len(instances))
@@ -117,7 +117,7 @@ func classRequest(t *testing.T, v serving, caller *spacetest.Holder, instances m
 		if _, err := h.QueueSubscribe(rail+">", v.e, func(msg *nats.Msg) {
 			to := v.replyTo(msg.Subject, name)
 			answered <- to
-			if err := h.Publish(to, []byte(answer)); err != nil {
+			if err := h.Publish(to, []byte(replyBody)); err != nil {
 				t.Error(err)
 			}
 		}); err != nil {
@@ -129,9 +129,9 @@ func classRequest(t *testing.T, v serving, caller *spacetest.Holder, instances m
 	}
 	id := "n-" + command + "-0123456789abcdefgh" // one nonce, one call
 	replies := caller.Hear("cotal.main.ep.reply.*.*.*."+v.caller+"."+id, "")
-	caller.Say(rail+v.caller+"."+id, request)
+	caller.Say(rail+v.caller+"."+id, callBody)
 	msg := next(t, replies)
-	if to := <-answered; msg.Subject != to || string(msg.Data) != answer {
+	if to := <-answered; msg.Subject != to || string(msg.Data) != replyBody {
 		t.Errorf("%s: caller heard %s on %s, want it on %s", command, msg.Data, msg.Subject, to)
 	}
 	if len(answered) != 0 {
@@ -140,7 +140,7 @@ func classRequest(t *testing.T, v serving, caller *spacetest.Holder, instances m
 }
 
 // servePlanes: what an instance publishes besides replies bears its instance and epoch, and lands in the stream of its plane.
-func servePlanes(t *testing.T, s *spacetest.Space, v serving) {
+func servePlanes(t *testing.T, s *spacetest.Space, v service) {
 	serve := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
 	caller := s.Open(t, "agent", v.agent("planes"))
 	self := v.e + "." + v.instance + ".4."
@@ -179,16 +179,16 @@ func servePlanes(t *testing.T, s *spacetest.Space, v serving) {
 }
 
 // serveWork: accepted decisions and pool items reach the owning endpoint, which acknowledges after the durable terminal (§13.9).
-func serveWork(t *testing.T, s *spacetest.Space, v serving) {
+func serveWork(t *testing.T, s *spacetest.Space, v service) {
 	v.durables(t, s)
 	canon := s.At(t, "EPF", "canonicalizer", map[string]any{"endpoint": v.name})
 	commit := s.At(t, "EPF", "commit", map[string]any{"endpoint": v.name})
 	serve := s.At(t, "EPF", "endpoint-serve", v.credential(v.instance, "4"))
-	other := s.At(t, "EPF", "endpoint-serve", newServing("foreign").credential(second, "0"))
+	other := s.At(t, "EPF", "endpoint-serve", newService("foreign").credential(second, "0"))
 	facts, item := "cotal.main.epf."+v.e+".", "cotal.main.epw."+v.e+".jobs."+v.caller+".r2"
 
 	canon.Replace(facts+"dec."+v.caller+".r1", `{"v":1,"id":"r1","decision":"accepted","route":"effects"}`, 0)
-	dec := serve.Next("EPF_main", "eff_"+v.e)
+	dec := serve.Pull("EPF_main", "eff_"+v.e)
 	if dec.Subject != facts+"dec."+v.caller+".r1" {
 		t.Errorf("effects bind gives %s", dec.Subject)
 	}
@@ -196,10 +196,10 @@ func serveWork(t *testing.T, s *spacetest.Space, v serving) {
 	serve.Ack(dec)
 	canon.Replace(facts+"dec."+v.caller+".r3", `{"v":1,"id":"r3","decision":"rejected"}`, 0)
 	peer := s.At(t, "EPF", "endpoint-serve", v.credential(second, "0")) // any instance of the class; a rejection has no effect
-	peer.Ack(peer.Next("EPF_main", "eff_"+v.e))
+	peer.Ack(peer.Pull("EPF_main", "eff_"+v.e))
 
 	canon.Replace(item, `{"v":1,"id":"r2"}`, 0)
-	work := serve.Next("EPW_main", "pool_"+v.e+"_jobs")
+	work := serve.Pull("EPW_main", "pool_"+v.e+"_jobs")
 	if _, ok := canon.Read("EPW_main", item); !ok || work.Subject != item {
 		t.Errorf("pool bind gives %s, in flight and readable %t", work.Subject, ok)
 	}

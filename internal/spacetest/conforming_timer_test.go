@@ -10,7 +10,7 @@ import (
 // timerWriter: a request becomes the schedule of its own sibling subjects, from the sequence that was read; a replacement supersedes
 // it, a delayed writer loses, and what fires bears the broker's word for where it comes from (§13.12).
 func timerWriter(t *testing.T, s *spacetest.Space) {
-	v := newServing("timed")
+	v := newService("timed")
 	v.durables(t, s)
 	serve := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
 	timer := "cotal.main.ept." + v.e + "." + v.instance + ".4.t1."
@@ -29,22 +29,37 @@ func timerWriter(t *testing.T, s *spacetest.Space) {
 		t.Errorf("armed: %v, found %t, want sequence %d", row, ok, armed)
 	}
 	arms(t, arm, rec, timer, status, replaced, time.Now().Add(time.Second), armed)
+	if text := arm.APIError("STREAM.MSG.GET.EPT_main", map[string]any{"seq": armed}); text != "API error: no message found" {
+		t.Errorf("the replaced schedule: %s", text)
+	}
 	arm.Loses(timer+"armed", `{"generation":1}`, armed, schedule(time.Now().Add(time.Hour), timer)...)
 
 	fires := s.At(t, "EPT", "endpoint-serve", v.credential(v.instance, "4"))
-	fire := fires.Next("EPT_main", "fire_"+v.instance+"-"+v.e)
+	fire := fires.Pull("EPT_main", "fire_"+v.instance+"-"+v.e)
 	if fire.Subject != timer+"fire" || string(fire.Data) != `{"generation":2}` || fire.Header.Get("Nats-Scheduler") != timer+"armed" {
 		t.Errorf("fired %s on %s with %v", fire.Data, fire.Subject, fire.Header)
 	}
 	fires.Ack(fire)
 
+	refusedTimers(t, s, v, timer)
+}
+
+// refusedTimers: nobody but the broker fires, nobody but the writer arms, and no instance reads another's fires.
+func refusedTimers(t *testing.T, s *spacetest.Space, v service, timer string) {
+	t.Helper()
+	mine, status := "fire_"+v.instance+"-"+v.e, recordsKV+"cp."+v.e+".t1.status"
+	fires, serve := s.At(t, "EPT", "endpoint-serve", v.credential(v.instance, "4")), s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
+	serve.Admits("SUB cotal.main.ept." + v.e + "." + v.instance + ".4.*.fire")
+	serve.Refuses("PUB "+timer+"armed", "PUB "+timer+"fire", "SUB cotal.main.ept."+v.e+"."+v.instance+".5.*.fire",
+		"SUB cotal.main.ept."+v.e+"."+second+".4.*.fire", "SUB "+timer+"armed")
+	fires.Admits("PUB $JS.API.CONSUMER.INFO.EPT_main." + mine)
 	fires.Refuses("PUB "+timer+"armed", "PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_"+second+"-"+v.e,
-		"PUB $JS.API.STREAM.MSG.GET.EPT_main", "PUB $JS.API.STREAM.MSG.GET.KV_cotal_records_main")
-	arm.Refuses("PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_"+v.instance+"-"+v.e, "PUB $JS.API.STREAM.PURGE.EPT_main",
-		"PUB $JS.API.DIRECT.GET.EPT_main."+timer+"armed")
-	ingress.Refuses("PUB "+timer+"schedule", "PUB $JS.API.CONSUMER.CREATE.EPT_REQ_main.timerw_main.cotal.main.ept.>")
-	rec.Refuses("PUB "+status, "PUB $JS.API.DIRECT.GET.KV_cotal_records_main."+status)
-	s.At(t, "EPT", "endpoint-serve", v.credential(second, "4")).Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_" + v.instance + "-" + v.e)
+		"PUB $JS.API.STREAM.MSG.GET.EPT_main", "PUB $JS.API.STREAM.MSG.GET."+recordsStream)
+	s.At(t, "EPT", "endpoint-serve", v.credential(second, "4")).Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main."+mine, "PUB $JS.ACK.EPT_main."+mine+".1.1.1.1.0")
+	s.At(t, "EPT", "timer-writer", nil).Refuses("PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main."+mine,
+		"PUB $JS.API.STREAM.PURGE.EPT_main", "PUB $JS.API.DIRECT.GET.EPT_main."+timer+"armed")
+	s.At(t, "EPT_REQ", "timer-writer", nil).Refuses("PUB "+timer+"schedule", "PUB $JS.API.CONSUMER.CREATE.EPT_REQ_main.timerw_main.cotal.main.ept.>")
+	s.At(t, "records", "timer-writer", nil).Refuses("PUB "+status, "PUB $JS.API.DIRECT.GET."+recordsStream+"."+status)
 }
 
 // wants sends an instance's request and returns its body as the writer consumes it.

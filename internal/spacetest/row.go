@@ -1,6 +1,7 @@
 package spacetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -117,12 +118,31 @@ func (h *Holder) Take(heard <-chan *nats.Msg, subject string) string {
 	return ""
 }
 
+// Pull is Next of a consumer that may be new: in a cluster, the server that is asked hears of it a moment after its creator.
+func (h *Holder) Pull(stream, consumer string) *nats.Msg {
+	h.t.Helper()
+	subject, request := "$JS.API.CONSUMER.MSG.NEXT."+stream+"."+consumer, fmt.Appendf(nil, `{"batch":1,"expires":%d}`, Patience.Nanoseconds())
+	for start := time.Now(); ; {
+		msg, err := h.Conn.Request(subject, request, Patience)
+		if errors.Is(err, nats.ErrNoResponders) && time.Since(start) < Patience {
+			continue
+		}
+		if err != nil {
+			h.t.Fatalf("%s: next of %s %s: %v", h.profile, stream, consumer, err)
+		}
+		if status := msg.Header.Get("Status"); status != "" {
+			h.t.Fatalf("%s: next of %s %s: status %s %s", h.profile, stream, consumer, status, msg.Header.Get("Description"))
+		}
+		return msg
+	}
+}
+
 // Find pulls from a consumer until a message is on the subject, and acknowledges what it passes over: where tests share a space,
 // a consumer of all of it sees what the others send.
 func (h *Holder) Find(stream, consumer, subject string) *nats.Msg {
 	h.t.Helper()
 	for {
-		msg := h.Next(stream, consumer)
+		msg := h.Pull(stream, consumer)
 		if msg.Subject == subject {
 			return msg
 		}
