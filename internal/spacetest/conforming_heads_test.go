@@ -60,7 +60,8 @@ func lifecycleMinter(t *testing.T, s *spacetest.Space) {
 	minter.Replace(alias, head("active", 5), row.Seq) // a takeover
 	minter.Loses(alias, head("active", 6), row.Seq)
 	minter.Refuses("PUB "+recordsKV+"frontier."+uid, "PUB "+recordsKV+"uid."+otherUID, "PUB "+recordsKV+"lifecycle."+owner+".other",
-		"PUB "+recordsKV+"lifecycle."+owner+".minted."+uid+".spec", "PUB "+recordsKV+"govern.com_acme_minted", "PUB "+recordsKV+"frontier."+otherUID)
+		"PUB "+recordsKV+"lifecycle."+owner+".minted."+uid+".spec", "PUB "+recordsKV+"govern.com_acme_minted",
+		"PUB "+recordsKV+"frontier."+otherUID)
 
 	who["retirement"] = true
 	barrier := s.At(t, "records", "lifecycle-minter", who)
@@ -84,14 +85,16 @@ func mappingReader(t *testing.T, s *spacetest.Space) {
 	revision := activate(t, s, "mapped", lifecycleOf("mapped"))
 	reader := s.At(t, "records", "mapping-reader", nil)
 	proveShape(t, reader)
-	if row, ok := reader.Read(recordsStream, recordsKV+"lifecycle."+owner+".mapped"); !ok || row.Seq != revision || row.Data != head("active", 4) {
+	row, ok := reader.Read(recordsStream, recordsKV+"lifecycle."+owner+".mapped")
+	if !ok || row.Seq != revision || row.Data != head("active", 4) {
 		t.Errorf("mapping %v, found %t, want revision %d", row, ok, revision)
 	}
-	if row, ok := reader.Read(recordsStream, recordsKV+"lifecycle."+owner+".nobody"); ok {
+	if row, ok = reader.Read(recordsStream, recordsKV+"lifecycle."+owner+".nobody"); ok {
 		t.Errorf("an alias that nobody activated: %v", row)
 	}
-	reader.Refuses("PUB "+recordsKV+"lifecycle."+owner+".mapped", "PUB "+recordsKV+"uid."+lifecycleOf("mapped"), "PUB $JS.API.STREAM.MSG.GET.EPF_main",
-		"PUB $JS.API.STREAM.MSG.GET.KV_cotal_auth_main", "PUB $JS.API.CONSUMER.CREATE."+recordsStream+".x."+recordsKV+"lifecycle.>",
+	reader.Refuses("PUB "+recordsKV+"lifecycle."+owner+".mapped", "PUB "+recordsKV+"uid."+lifecycleOf("mapped"),
+		"PUB $JS.API.STREAM.MSG.GET.EPF_main", "PUB $JS.API.STREAM.MSG.GET.KV_cotal_auth_main",
+		"PUB $JS.API.CONSUMER.CREATE."+recordsStream+".x."+recordsKV+"lifecycle.>",
 		"PUB $JS.API.DIRECT.GET."+recordsStream+"."+recordsKV+"lifecycle."+owner+".mapped")
 }
 
@@ -144,15 +147,7 @@ func admissionMediator(t *testing.T, s *spacetest.Space) {
 	med, facts := s.At(t, "records", "admission-mediator", who), s.At(t, "EPF", "admission-mediator", who)
 	canon := s.At(t, "EPF", "canonicalizer", who)
 	proveShape(t, med)
-	for _, read := range []struct{ key, want string }{
-		{"lifecycle." + owner + ".target", head("active", 4)},
-		{"govern." + v.e, `{"enforcedPolicyKey":"` + policyKey(v, 1) + `"}`},
-		{policyKey(v, 1), policyValue(1)},
-	} {
-		if row, ok := med.Read(recordsStream, recordsKV+read.key); !ok || row.Data != read.want {
-			t.Errorf("%s: %v, found %t", read.key, row, ok)
-		}
-	}
+	currencies(t, med, v)
 	oblig := recordsKV + "oblig." + target + "." + v.e + "." + v.caller + "."
 	state := func(name string) string {
 		return fmt.Sprintf(`{"state":%q,"decision":"epf","mappingRevision":%d}`, name, revision)
@@ -166,8 +161,8 @@ func admissionMediator(t *testing.T, s *spacetest.Space) {
 	med.Replace(oblig+"r1", state("terminal"), accepted.Seq)
 
 	createOnly(t, med, recordsStream, recordsKV+"oblig.ep."+v.e+"."+v.caller+".r2", state("provisional"))
-	if row, ok := facts.Read("EPF_main", decision+"r2"); ok {
-		t.Errorf("a decision that nobody took: %v", row)
+	if early, ok := facts.Read("EPF_main", decision+"r2"); ok {
+		t.Errorf("a decision that nobody took: %v", early)
 	}
 	facts.Replace(decision+"r2", `{"v":1,"id":"r2","decision":"rejected"}`, 0)
 	canon.Loses(decision+"r2", `{"v":1,"id":"r2","decision":"accepted"}`, 0)
@@ -176,6 +171,20 @@ func admissionMediator(t *testing.T, s *spacetest.Space) {
 		"PUB "+recordsKV+"lifecycle."+owner+".target", "PUB $JS.API.CONSUMER.CREATE."+recordsStream+".cotal-records-scan."+recordsKV+"oblig.>")
 	facts.Refuses("PUB cotal.main.epf."+foreigner+".dec."+v.caller+".r1", "PUB cotal.main.epf."+v.e+".goal."+v.caller+".g1.bind",
 		"PUB cotal.main.epf."+v.e+".quar.1", "PUB cotal.main.epf."+v.e+".wrk.jobs."+v.caller+".r1", "PUB $JS.API.STREAM.MSG.GET.EPW_main")
+}
+
+// currencies reads what an admission pins: the target's head, the endpoint's head, and the policy that this names (§13.8).
+func currencies(t *testing.T, med *spacetest.Holder, v service) {
+	t.Helper()
+	for _, read := range []struct{ key, want string }{
+		{"lifecycle." + owner + ".target", head("active", 4)},
+		{"govern." + v.e, `{"enforcedPolicyKey":"` + policyKey(v, 1) + `"}`},
+		{policyKey(v, 1), policyValue(1)},
+	} {
+		if row, ok := med.Read(recordsStream, recordsKV+read.key); !ok || row.Data != read.want {
+			t.Errorf("%s: %v, found %t", read.key, row, ok)
+		}
+	}
 }
 
 // spaceOperator: a trust anchor and its standing, of any key id (§13.9 Writer table signer).

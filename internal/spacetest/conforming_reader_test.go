@@ -106,7 +106,8 @@ func storesForCaller(t *testing.T, s *spacetest.Space, v service) []string {
 	who := map[string]any{"endpoint": v.name}
 	serve := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
 	self := "cotal.main.epe." + v.e + "." + v.instance + ".4."
-	out := []string{`{"decision":"accepted"}`, `{"state":"succeeded"}`, `{"topic":"deploy.started"}`, `{"progress":50}`, `{"status":"running"}`}
+	out := []string{`{"decision":"accepted"}`, `{"state":"succeeded"}`, `{"topic":"deploy.started"}`, `{"progress":50}`,
+		`{"status":"running"}`}
 	s.At(t, "EPF", "canonicalizer", who).Replace("cotal.main.epf."+v.e+".dec."+v.caller+".r1", out[0], 0)
 	s.At(t, "EPF", "commit", who).Replace("cotal.main.epf."+v.e+".goal."+v.caller+".g1.result", out[1], 0)
 	serve.Store(self+"ev.deploy.started", out[2])

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
@@ -63,8 +62,8 @@ func writesKind(t *testing.T, s *spacetest.Space, v service, k recordKind) {
 			"PUB $JS.API.CONSUMER.CREATE.EPR_main."+durable+".cotal.main.epr.*.*.*."+other.kind+".>")
 		rec.Refuses("PUB "+recordsKV+other.key(v)+".spec", "PUB "+recordsKV+other.key(v)+".status")
 	}
-	rec.Refuses("PUB "+base, "PUB "+recordsKV+"lifecycle."+owner+"."+v.host(), "PUB "+recordsKV+"govern."+v.e, "PUB "+recordsKV+"lease."+v.e+".jobs.x.status",
-		"PUB $JS.API.STREAM.MSG.GET.EPF_main")
+	rec.Refuses("PUB "+base, "PUB "+recordsKV+"lifecycle."+owner+"."+v.host(), "PUB "+recordsKV+"govern."+v.e,
+		"PUB "+recordsKV+"lease."+v.e+".jobs.x.status", "PUB $JS.API.STREAM.MSG.GET.EPF_main")
 	ingress.Refuses("PUB cotal.main.epr." + v.e + "." + v.instance + ".4." + k.kind + "." + k.qualifier)
 }
 
@@ -89,23 +88,15 @@ func contractPublisher(t *testing.T, s *spacetest.Space) {
 	}
 }
 
-// fetches reads an artifact by its digest with a Direct Get, and compares the two. A follower may answer, which knows it later.
+// fetches reads an artifact by its digest, and compares the two.
 func fetches(t *testing.T, h *spacetest.Holder, artifact string) string {
 	t.Helper()
 	subject := "cotal.main.epc." + digest(artifact)
-	for start := time.Now(); ; {
-		msg, err := h.Request("$JS.API.DIRECT.GET.EPC_main."+subject, nil, spacetest.Patience)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if msg.Header.Get("Status") == "404" && time.Since(start) < spacetest.Patience {
-			continue
-		}
-		if digest(string(msg.Data)) != digest(artifact) || msg.Header.Get("Nats-Subject") != subject {
-			t.Errorf("fetched %q with %v", msg.Data, msg.Header)
-		}
-		return string(msg.Data)
+	msg := h.Fetch("EPC_main", subject)
+	if digest(string(msg.Data)) != digest(artifact) || msg.Header.Get("Nats-Subject") != subject {
+		t.Errorf("fetched %q with %v", msg.Data, msg.Header)
 	}
+	return string(msg.Data)
 }
 
 // session: frames both ways on the two subjects of one session and epoch, and nothing beside them (§13.6 Session).

@@ -144,7 +144,8 @@ func servePlanes(t *testing.T, s *spacetest.Space, v service) {
 	serve := s.Open(t, "endpoint-serve", v.credential(v.instance, "4"))
 	caller := s.Open(t, "agent", v.agent("planes"))
 	self := v.e + "." + v.instance + ".4."
-	events, goals := caller.Hear("cotal.main.epe."+v.e+".*.*.ev.deploy.>", ""), caller.Hear("cotal.main.epe."+v.e+".*.*.goal."+v.caller+".>", "")
+	events := caller.Hear("cotal.main.epe."+v.e+".*.*.ev.deploy.>", "")
+	goals := caller.Hear("cotal.main.epe."+v.e+".*.*.goal."+v.caller+".>", "")
 	for _, c := range []struct{ subject, stream string }{
 		{"epe." + self + "ev.deploy.started", "EPE_main"},
 		{"epe." + self + "goal." + v.caller + ".g1.progress", "EPE_main"},
@@ -167,8 +168,9 @@ func servePlanes(t *testing.T, s *spacetest.Space, v service) {
 		t.Errorf("a schedule in the request stream: %s", text)
 	}
 	stale := v.e + "." + v.instance + ".5."
-	serve.Refuses("PUB cotal.main.epe."+stale+"ev.deploy.started", "PUB cotal.main.epr."+stale+"svc.status", "PUB cotal.main.ept."+stale+"t1.schedule",
-		"PUB cotal.main.epe."+v.e+"."+second+".4.ev.deploy.started", "PUB cotal.main.epr."+self+"lease.x", "PUB cotal.main.epr."+self+"govern.x",
+	serve.Refuses("PUB cotal.main.epe."+stale+"ev.deploy.started", "PUB cotal.main.epr."+stale+"svc.status",
+		"PUB cotal.main.ept."+stale+"t1.schedule", "PUB cotal.main.epe."+v.e+"."+second+".4.ev.deploy.started",
+		"PUB cotal.main.epr."+self+"lease.x", "PUB cotal.main.epr."+self+"govern.x",
 		"PUB cotal.main.ept."+self+"t1.armed", "PUB cotal.main.ept."+self+"t1.fire", "PUB cotal.main.epj."+v.e+".build."+v.caller)
 	caller.Refuses("SUB cotal.main.epe."+v.e+".*.*.goal."+owner+".planes."+otherUID+".>", "SUB cotal.main.epe."+v.e+".>",
 		"SUB cotal.main.epe."+foreigner+".*.*.ev.deploy.>")

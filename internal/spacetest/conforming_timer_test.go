@@ -24,11 +24,12 @@ func timerWriter(t *testing.T, s *spacetest.Space) {
 	armed := arms(t, arm, rec, timer, status, first, time.Now().Add(time.Hour), 0)
 	replaced := wants(t, serve, ingress, timer, `{"generation":2}`)
 	commit.Replace(status, `{"generation":2}`, rev)
+	deadline := time.Now().Add(time.Second).Truncate(time.Second)
 	row, ok := arm.Read("EPT_main", timer+"armed")
 	if !ok || row.Seq != armed || row.Header.Get("Nats-Schedule-Target") != timer+"fire" {
 		t.Errorf("armed: %v, found %t, want sequence %d", row, ok, armed)
 	}
-	arms(t, arm, rec, timer, status, replaced, time.Now().Add(time.Second), armed)
+	arms(t, arm, rec, timer, status, replaced, deadline, armed)
 	if text := arm.APIError("STREAM.MSG.GET.EPT_main", map[string]any{"seq": armed}); text != "API error: no message found" {
 		t.Errorf("the replaced schedule: %s", text)
 	}
@@ -38,6 +39,9 @@ func timerWriter(t *testing.T, s *spacetest.Space) {
 	fire := fires.Pull("EPT_main", "fire_"+v.instance+"-"+v.e)
 	if fire.Subject != timer+"fire" || string(fire.Data) != `{"generation":2}` || fire.Header.Get("Nats-Scheduler") != timer+"armed" {
 		t.Errorf("fired %s on %s with %v", fire.Data, fire.Subject, fire.Header)
+	}
+	if early := time.Until(deadline); early > 0 {
+		t.Errorf("fired %v before the deadline", early)
 	}
 	fires.Ack(fire)
 
@@ -55,10 +59,12 @@ func refusedTimers(t *testing.T, s *spacetest.Space, v service, timer string) {
 	fires.Admits("PUB $JS.API.CONSUMER.INFO.EPT_main." + mine)
 	fires.Refuses("PUB "+timer+"armed", "PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main.fire_"+second+"-"+v.e,
 		"PUB $JS.API.STREAM.MSG.GET.EPT_main", "PUB $JS.API.STREAM.MSG.GET."+recordsStream)
-	s.At(t, "EPT", "endpoint-serve", v.credential(second, "4")).Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main."+mine, "PUB $JS.ACK.EPT_main."+mine+".1.1.1.1.0")
+	s.At(t, "EPT", "endpoint-serve", v.credential(second, "4")).Refuses("PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main."+mine,
+		"PUB $JS.ACK.EPT_main."+mine+".1.1.1.1.0")
 	s.At(t, "EPT", "timer-writer", nil).Refuses("PUB "+timer+"fire", "PUB $JS.API.CONSUMER.MSG.NEXT.EPT_main."+mine,
 		"PUB $JS.API.STREAM.PURGE.EPT_main", "PUB $JS.API.DIRECT.GET.EPT_main."+timer+"armed")
-	s.At(t, "EPT_REQ", "timer-writer", nil).Refuses("PUB "+timer+"schedule", "PUB $JS.API.CONSUMER.CREATE.EPT_REQ_main.timerw_main.cotal.main.ept.>")
+	s.At(t, "EPT_REQ", "timer-writer", nil).Refuses("PUB "+timer+"schedule",
+		"PUB $JS.API.CONSUMER.CREATE.EPT_REQ_main.timerw_main.cotal.main.ept.>")
 	s.At(t, "records", "timer-writer", nil).Refuses("PUB "+status, "PUB $JS.API.DIRECT.GET."+recordsStream+"."+status)
 }
 

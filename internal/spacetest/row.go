@@ -72,6 +72,23 @@ func (h *Holder) Durable(stream, name, filter string, config map[string]any) {
 	h.API("CONSUMER.CREATE."+stream+"."+name+"."+filter, map[string]any{"stream_name": stream, "config": c}, nil)
 }
 
+// Fetch reads a stored message by a Direct Get on its subject. A follower may answer, which knows the message a moment later.
+func (h *Holder) Fetch(stream, subject string) *nats.Msg {
+	h.t.Helper()
+	for start := time.Now(); ; {
+		msg, err := h.Conn.Request("$JS.API.DIRECT.GET."+stream+"."+subject, nil, Patience)
+		if err != nil {
+			h.t.Fatalf("%s: fetch of %s: %v, last of the broker %v", h.profile, subject, err, h.Conn.LastError())
+		}
+		if msg.Header.Get("Status") == "" {
+			return msg
+		}
+		if time.Since(start) > Patience {
+			h.t.Fatalf("%s: fetch of %s: %v", h.profile, subject, msg.Header)
+		}
+	}
+}
+
 // Hear subscribes and returns what arrives; queue may be empty. A refused subscription fails the test.
 func (h *Holder) Hear(subject, queue string) <-chan *nats.Msg {
 	h.t.Helper()
@@ -128,7 +145,7 @@ func (h *Holder) Pull(stream, consumer string) *nats.Msg {
 			continue
 		}
 		if err != nil {
-			h.t.Fatalf("%s: next of %s %s: %v", h.profile, stream, consumer, err)
+			h.t.Fatalf("%s: next of %s %s: %v, last of the broker %v", h.profile, stream, consumer, err, h.Conn.LastError())
 		}
 		if status := msg.Header.Get("Status"); status != "" {
 			h.t.Fatalf("%s: next of %s %s: status %s %s", h.profile, stream, consumer, status, msg.Header.Get("Description"))
