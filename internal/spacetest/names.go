@@ -1,0 +1,40 @@
+package spacetest
+
+import (
+	"testing"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/natstest"
+)
+
+// NewUnknown is a space whose accounts are signed and that its one server does not know: the server has a resolver that takes
+// pushes, and in it the system account alone. Nothing is provisioned.
+func NewUnknown(t testing.TB, c *contract.Contract, topology string) *Space {
+	t.Helper()
+	s := &Space{Contract: c, Name: "main", replicas: 1, settings: map[string]string{}, accounts: map[string]*natstest.Account{}}
+	var ok bool
+	if s.Topology, ok = c.Topology(topology); !ok {
+		t.Fatalf("contract %s has no topology %q", c.Name, topology)
+	}
+	s.Servers = []*natstest.Server{natstest.Start(t, natstest.FullResolver(t))}
+	s.accounts[contract.SystemAccount] = s.Servers[0].System
+	for _, name := range s.Topology.Accounts {
+		s.accounts[name] = s.Servers[0].NewAccount(t, name)
+	}
+	return s
+}
+
+// Stream is the name of the stream behind a resource of the space.
+func (s *Space) Stream(t testing.TB, resource string) string {
+	t.Helper()
+	scope, err := compile.NewScope(s.Contract, s.Topology, nil, s.input(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := scope.StreamName(resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
