@@ -38,3 +38,19 @@ func (s *Space) Stream(t testing.TB, resource string) string {
 	}
 	return name
 }
+
+// Grants is the compiled permission set of a profile in an account; values name its connId, which no credential stands behind here.
+func (s *Space) Grants(t testing.TB, account, profile string, values map[string]any) *compile.PermissionSet {
+	t.Helper()
+	set, err := s.set(account, profile, s.input(values))
+	if err != nil {
+		t.Fatalf("%s in %s: %v", profile, account, err)
+	}
+	return set
+}
+
+// Do sends protocol lines over a connection that no client library stands in front of.
+func (h *Holder) Do(ops ...string) []natstest.Reply {
+	h.t.Helper()
+	return h.raw.Do(ops...)
+}
