@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -191,42 +190,48 @@ func verb(api string) string {
 	return strings.Join(out, ".")
 }
 
-// publishes: the acknowledgement of a captured message, that of a duplicate, and the refusal of one. Where no stream captures it,
-// the broker says that nobody hears.
-func (h *thief) publishes(pattern string) []redirect {
+// captured is a subject of a grant that a stream of the account stores, with the stream.
+func (h *thief) captured(pattern string) (own, stream string, ok bool) {
 	for _, s := range h.streams {
 		for _, captured := range s.Subjects {
-			both, ok := subject.Intersect(subject.Pattern(pattern), subject.Pattern(captured))
-			if !ok {
-				continue
-			}
-			own := fill(string(both), h.id())
-			return []redirect{
-				{"acknowledgement", func(targets []string) {
-					for _, target := range targets {
-						h.must(natstest.PubOp(own, target, "x"))
-					}
-				}},
-				{"duplicate", func(targets []string) {
-					for _, target := range targets {
-						id := "Nats-Msg-Id: " + h.id()
-						h.must(hpub(own, "_INBOX_nobody", id, "x"))
-						h.must(hpub(own, target, id, "x"))
-					}
-				}},
-				{"refusal", func(targets []string) {
-					for _, target := range targets {
-						h.must(hpub(own, target, nats.ExpectedLastSeqHdr+": 999999999", "x"))
-					}
-				}},
+			if both, ok := subject.Intersect(subject.Pattern(pattern), subject.Pattern(captured)); ok {
+				return fill(string(both), h.id()), s.Name, true
 			}
 		}
 	}
-	return []redirect{{silent, func(targets []string) {
-		for _, target := range targets {
-			h.must(natstest.PubOp(fill(pattern, h.id()), target, "x"))
-		}
-	}}}
+	return "", "", false
+}
+
+// publishes: the acknowledgement of a captured message, that of a duplicate, and the refusal of one. Where no stream captures it,
+// the broker says that nobody hears.
+func (h *thief) publishes(pattern string) []redirect {
+	own, _, ok := h.captured(pattern)
+	if !ok {
+		return []redirect{{silent, func(targets []string) {
+			for _, target := range targets {
+				h.must(natstest.PubOp(fill(pattern, h.id()), target, "x"))
+			}
+		}}}
+	}
+	return []redirect{
+		{"acknowledgement", func(targets []string) {
+			for _, target := range targets {
+				h.must(natstest.PubOp(own, target, "x"))
+			}
+		}},
+		{"duplicate", func(targets []string) {
+			for _, target := range targets {
+				id := "Nats-Msg-Id: " + h.id()
+				h.must(hpub(own, "_INBOX_nobody", id, "x"))
+				h.must(hpub(own, target, id, "x"))
+			}
+		}},
+		{"refusal", func(targets []string) {
+			for _, target := range targets {
+				h.must(hpub(own, target, nats.ExpectedLastSeqHdr+": 999999999", "x"))
+			}
+		}},
+	}
 }
 
 // asks: the JSON answer of an API request, an error included.
@@ -236,152 +241,4 @@ func (h *thief) asks(kind, pattern string) redirect {
 			h.must(natstest.PubOp(fill(pattern, h.id()), target, `{"seq":1}`))
 		}
 	}}
-}
-
-// stock makes n messages ready for a consumer, each on a subject of its own where its filter has room for one.
-func (h *thief) stock(stream, consumer string, n int) {
-	h.t.Helper()
-	info, err := h.js.ConsumerInfo(stream, consumer)
-	if err != nil {
-		h.t.Fatalf("%s %s: %v", stream, consumer, err)
-	}
-	for range n {
-		if _, err := h.js.Publish(fill(info.Config.FilterSubject, h.id()), []byte("stock")); err != nil {
-			h.t.Fatal(err)
-		}
-	}
-}
-
-// exists makes the consumer of a pull where its holder would create it first.
-func (h *thief) exists(stream, consumer string) {
-	h.t.Helper()
-	for _, e := range h.set.Pub.Allow {
-		filter, ok := strings.CutPrefix(e.Pattern, "$JS.API.CONSUMER.CREATE."+stream+"."+consumer+".")
-		if _, err := h.js.ConsumerInfo(stream, consumer); !ok || err == nil {
-			continue
-		}
-		if _, err := h.js.AddConsumer(stream, &nats.ConsumerConfig{Durable: consumer, FilterSubject: filter, AckPolicy: nats.AckExplicitPolicy}); err != nil {
-			h.t.Fatal(err)
-		}
-	}
-}
-
-// drain leaves nothing that a consumer would deliver at once, and returns what there was; ask is a subject that conveys its pull.
-func (h *thief) drain(ask, verb string) (out []*nats.Msg) {
-	h.t.Helper()
-	for {
-		msg, err := h.Request(ask, []byte(verb+`{"batch":1,"no_wait":true}`), spacetest.Patience)
-		if err != nil {
-			h.t.Fatalf("%s: %v", ask, err)
-		}
-		if msg.Header.Get("Status") != "" {
-			return out
-		}
-		out = append(out, msg)
-	}
-}
-
-// pulls: messages of a durable, and the three status answers.
-func (h *thief) pulls(stream, consumer string) []redirect {
-	next := "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer
-	status := func(body string) func([]string) {
-		return func(targets []string) {
-			h.exists(stream, consumer)
-			h.drain(next, "")
-			for _, target := range targets {
-				h.must(natstest.PubOp(next, target, body))
-			}
-			// Requests end in turn: once this one has, the others have.
-			if _, err := h.Request(next, []byte(`{"batch":1,"expires":90000000}`), spacetest.Patience); err != nil {
-				h.t.Fatal(err)
-			}
-		}
-	}
-	return []redirect{
-		{"message", func(targets []string) {
-			h.exists(stream, consumer)
-			h.stock(stream, consumer, len(targets))
-			for _, target := range targets {
-				h.must(natstest.PubOp(next, target, `{"batch":1,"no_wait":true}`))
-			}
-			h.drain(next, "")
-		}},
-		{"no message", status(`{"batch":1,"no_wait":true}`)},
-		{"expiry", status(`{"batch":1,"expires":30000000}`)},
-		{"heartbeat", status(`{"batch":1,"expires":60000000,"idle_heartbeat":20000000}`)},
-	}
-}
-
-// ackPulls: an acknowledgement that asks for the next message conveys the same pull.
-func (h *thief) ackPulls(stream, consumer string) []redirect {
-	ack := "$JS.ACK." + stream + "." + consumer + ".1.1.1.0.0"
-	run := func(body string, stock bool) func([]string) {
-		return func(targets []string) {
-			h.drain(ack, "+NXT ")
-			if stock {
-				h.stock(stream, consumer, len(targets))
-			}
-			for _, target := range targets {
-				h.must(natstest.PubOp(ack, target, body))
-			}
-			h.drain(ack, "+NXT ")
-		}
-	}
-	return []redirect{{"+NXT message", run("+NXT", true)}, {"+NXT status", run(`+NXT {"batch":1,"no_wait":true}`, false)}}
-}
-
-// pushes: a consumer that delivers where its creator says. A subscriber stands at the target, since the broker pushes only where
-// somebody listens.
-func (h *thief) pushes(pattern string) redirect {
-	tokens := strings.Split(pattern, ".")
-	stream, name, filter := tokens[4], "evil", ""
-	if len(tokens) > 6 {
-		name, filter = tokens[5], strings.Join(tokens[6:], ".")
-	}
-	return redirect{"push", func(targets []string) {
-		info, err := h.js.StreamInfo(stream)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if filter == "" {
-			filter = info.Config.Subjects[0]
-		}
-		if _, err := h.js.Publish(fill(filter, h.id()), []byte("stock")); err != nil {
-			h.t.Fatal(err)
-		}
-		for _, target := range targets {
-			h.push(stream, name, filter, target)
-		}
-	}}
-}
-
-func (h *thief) push(stream, name, filter, target string) {
-	h.t.Helper()
-	_ = h.js.DeleteConsumer(stream, name) // of the target before; none is as good
-	heard, err := h.nc.SubscribeSync(target)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer heard.Unsubscribe() //nolint:errcheck // the connection ends with the test
-	if err := h.nc.FlushTimeout(spacetest.Patience); err != nil {
-		h.t.Fatal(err)
-	}
-	body := fmt.Sprintf(`{"stream_name":%q,"config":{"name":%q,"filter_subject":%q,"deliver_subject":%q,"deliver_policy":"last","ack_policy":"none",
-		"mem_storage":true,"inactive_threshold":%d}}`, stream, name, filter, target, time.Minute.Nanoseconds())
-	answer, err := h.Request("$JS.API.CONSUMER.CREATE."+stream+"."+name+"."+filter, []byte(body), spacetest.Patience)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if strings.Contains(string(answer.Data), `"error"`) {
-		if !strings.Contains(string(answer.Data), "cycle") {
-			h.t.Fatalf("push consumer of %s to %s: %s", stream, target, answer.Data)
-		}
-		return
-	}
-	if _, err := heard.NextMsg(spacetest.Patience); err != nil {
-		h.t.Fatalf("push consumer of %s to %s: %v", stream, target, err)
-	}
-	if err := h.js.DeleteConsumer(stream, name); err != nil {
-		h.t.Fatal(err)
-	}
 }
