@@ -33,7 +33,8 @@ func (h *thief) exists(stream, consumer string) {
 		if _, err := h.js.ConsumerInfo(stream, consumer); !ok || err == nil {
 			continue
 		}
-		if _, err := h.js.AddConsumer(stream, &nats.ConsumerConfig{Durable: consumer, FilterSubject: filter, AckPolicy: nats.AckExplicitPolicy}); err != nil {
+		if _, err := h.js.AddConsumer(stream, &nats.ConsumerConfig{Durable: consumer, FilterSubject: filter,
+			AckPolicy: nats.AckExplicitPolicy}); err != nil {
 			h.t.Fatal(err)
 		}
 	}

@@ -40,12 +40,14 @@ func thieves(t *testing.T, s *spacetest.Space, profile string, values map[string
 			continue
 		}
 		actor, _ := values["actor"].(string)
-		h := &thief{t: t, set: set, actor: actor, Holder: s.OpenIn(t, account, profile, values), nc: s.Servers[0].Connect(t, s.Account(t, account).User(t, everything))}
+		h := &thief{t: t, set: set, actor: actor, Holder: s.OpenIn(t, account, profile, values), nc: s.Servers[0].Connect(t, s.Account(t,
+			account).User(t, everything))}
 		var err error
 		if h.js, err = h.nc.JetStream(nats.MaxWait(spacetest.Patience)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.js.AddStream(&nats.StreamConfig{Name: witness, Subjects: []string{"witness.>"}, Storage: nats.MemoryStorage}); err != nil {
+		if _, err := h.js.AddStream(&nats.StreamConfig{Name: witness, Subjects: []string{"witness.>"},
+			Storage: nats.MemoryStorage}); err != nil {
 			t.Fatal(err)
 		}
 		for info := range h.js.Streams() {

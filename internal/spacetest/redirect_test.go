@@ -15,7 +15,8 @@ import (
 // What the grants of an agent convey: every agent may publish, and one that reads for itself may have the API answer.
 var (
 	publishing = []string{"acknowledgement", "duplicate", "no responders", "refusal"}
-	reading    = []string{"+NXT message", "+NXT status", "CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.INFO", "INFO", "STREAM.INFO", "STREAM.MSG.GET",
+	reading    = []string{"+NXT message", "+NXT status", "CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.INFO", "INFO", "STREAM.INFO",
+		"STREAM.MSG.GET",
 		"expiry", "heartbeat", "message", "no message", "push"}
 )
 
@@ -29,19 +30,22 @@ var agents = []struct {
 		slices.Concat(reading, publishing)},
 	{"mediated", person("meda", map[string]any{"reads": "mediated", "role": "medarole", "allowPublish": []any{"general"},
 		"allowSubscribe": []any{"general"}}), publishing},
-	{"full", person("fred", map[string]any{"role": "fredrole", "allowPublish": []any{">"}, "allowSubscribe": []any{">"}, "capabilities": []any{
-		map[string]any{"endpoint": "com.acme.fred", "whole": true, "targets": []any{"none", "self", "owner", "any"}, "events": []any{">"},
-			"commands": []any{
-				map[string]any{"name": "work", "class": "journal", "action": true, "targets": []any{"self"}},
-				map[string]any{"name": "cancel", "class": "ephemeral", "rails": []any{"one", "all"}, "targets": []any{"self"}},
-				map[string]any{"name": "describe", "class": "ephemeral", "rails": []any{"one", "all"}, "targets": []any{"self"}}}}}}),
+	{"full", person("fred", map[string]any{"role": "fredrole", "allowPublish": []any{">"}, "allowSubscribe": []any{">"},
+		"capabilities": []any{
+			map[string]any{"endpoint": "com.acme.fred", "whole": true, "targets": []any{"none", "self", "owner", "any"}, "events": []any{">"},
+				"commands": []any{
+					map[string]any{"name": "work", "class": "journal", "action": true, "targets": []any{"self"}},
+					map[string]any{"name": "cancel", "class": "ephemeral", "rails": []any{"one", "all"}, "targets": []any{"self"}},
+					map[string]any{"name": "describe", "class": "ephemeral", "rails": []any{"one", "all"}, "targets": []any{"self"}}}}}}),
 		slices.Concat(reading, publishing)},
 }
 
 // beyond are the redirects of broker-facts that no agent's grants convey: the request itself is refused.
-var beyond = []string{"DIRECT.GET.CHAT_main", "DIRECT.GET.CHAT_main." + wire + "chat.a.b.c", "STREAM.SNAPSHOT.CHAT_main", "STREAM.MSG.GET.CHAT_main",
+var beyond = []string{"DIRECT.GET.CHAT_main", "DIRECT.GET.CHAT_main." + wire + "chat.a.b.c", "STREAM.SNAPSHOT.CHAT_main",
+	"STREAM.MSG.GET.CHAT_main",
 	"STREAM.NAMES", "STREAM.LIST", "CONSUMER.NAMES.CHAT_main", "CONSUMER.LIST.CHAT_main", "CONSUMER.MSG.NEXT.CHAT_main.fanout",
-	"STREAM.RESTORE.CHAT_main", "STREAM.CREATE.EVIL", "STREAM.PURGE.CHAT_main", "CONSUMER.CREATE.CHAT_main", "CONSUMER.DURABLE.CREATE.CHAT_main.evil"}
+	"STREAM.RESTORE.CHAT_main", "STREAM.CREATE.EVIL", "STREAM.PURGE.CHAT_main", "CONSUMER.CREATE.CHAT_main",
+	"CONSUMER.DURABLE.CREATE.CHAT_main.evil"}
 
 // TestRedirects: an agent that has the server answer at every store that decides changes no row of them in split; in single the
 // same attempts show what one account leaves.
@@ -133,7 +137,8 @@ func beyondReach(t *testing.T, h *thief) {
 		h.Refuses("PUB $JS.API." + api)
 	}
 	own := wire + "inst." + vera + ".vera." + owner + "." + h.actor
-	for _, reply := range []string{"$JS.API.STREAM.PURGE.CHAT_main", "$JS.ACK.CHAT_main.fanout.1.1.1.0.0", "$JS.API.CONSUMER.DELETE.CHAT_main.fanout"} {
+	for _, reply := range []string{"$JS.API.STREAM.PURGE.CHAT_main", "$JS.ACK.CHAT_main.fanout.1.1.1.0.0",
+		"$JS.API.CONSUMER.DELETE.CHAT_main.fanout"} {
 		if errs := h.Do(natstest.PubOp(own, reply, "x"))[0].Errs; len(errs) != 1 || !strings.HasPrefix(errs[0], "Permissions Violation") {
 			t.Errorf("reply %s: got %v, want a permissions violation", reply, errs)
 		}

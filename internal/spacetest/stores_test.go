@@ -23,13 +23,17 @@ const (
 
 // rows are the victim's subjects in every store of the space; %s is what tells one row from another.
 var rows = map[string]string{
-	"CHAT": wire + "chat." + vera + ".vera.%s", "DM": wire + "inst." + vera + ".vera." + vera + ".%s", "TASK": wire + "svc.%s." + vera + ".vera",
+	"CHAT": wire + "chat." + vera + ".vera.%s", "DM": wire + "inst." + vera + ".vera." + vera + ".%s",
+	"TASK":  wire + "svc.%s." + vera + ".vera",
 	"INBOX": wire + "dinbox." + vera + ".vera.%s", "DLV": wire + "dlv." + vera + ".vera.%s",
-	"EPJ": wire + "epj.com_acme_victim.%s.self." + triple, "EPT_REQ": wire + "ept." + ofEnd + ".%s.schedule", "EPR": wire + "epr." + ofEnd + ".goal.%s",
-	"EPE": wire + "epe." + ofEnd + ".ev.%s", "EPF": wire + "epf.com_acme_victim.dec." + triple + ".%s", "EPW": wire + "epw.com_acme_victim.slow." + triple + ".%s",
+	"EPJ": wire + "epj.com_acme_victim.%s.self." + triple, "EPT_REQ": wire + "ept." + ofEnd + ".%s.schedule",
+	"EPR": wire + "epr." + ofEnd + ".goal.%s",
+	"EPE": wire + "epe." + ofEnd + ".ev.%s", "EPF": wire + "epf.com_acme_victim.dec." + triple + ".%s",
+	"EPW": wire + "epw.com_acme_victim.slow." + triple + ".%s",
 	"EPT": wire + "ept." + ofEnd + ".%s.fire", "WFJ": wire + "wfj.%s", "EPC": wire + "epc.%s",
-	"presence": "$KV.cotal_presence_main." + vera + ".%s", "channels": "$KV.cotal_channels_main.%s", "membership": "$KV.cotal_membership_main.%s",
-	"members": "$KV.cotal_members_main." + vera + "-%s-" + veraUID, "acl": "$KV.cotal_acl_main." + vera + "-%s-" + veraUID,
+	"presence": "$KV.cotal_presence_main." + vera + ".%s", "channels": "$KV.cotal_channels_main.%s",
+	"membership": "$KV.cotal_membership_main.%s",
+	"members":    "$KV.cotal_members_main." + vera + "-%s-" + veraUID, "acl": "$KV.cotal_acl_main." + vera + "-%s-" + veraUID,
 	"deliveryLease": "$KV.cotal_delivery_main.%s", "managerLease": "$KV.cotal_manager_main.%s",
 	"records": "$KV.cotal_records_main.lifecycle." + vera + ".%s", "auth": "$KV.cotal_auth_main.gate.%s",
 }
@@ -80,7 +84,8 @@ func (v *vault) in(store string) nats.JetStreamContext { return v.js[v.s.Home(v.
 // put writes a row of the victim's; where the store holds one message per subject, the first stays.
 func (v *vault) put(store, name string) {
 	v.t.Helper()
-	if _, err := v.in(store).Publish(row(store, name), []byte("victim")); err != nil && !strings.Contains(err.Error(), "maximum messages per subject") {
+	if _, err := v.in(store).Publish(row(store, name), []byte("victim")); err != nil && !strings.Contains(err.Error(),
+		"maximum messages per subject") {
 		v.t.Fatalf("%s: %v", row(store, name), err)
 	}
 }
