@@ -40,25 +40,29 @@ func thieves(t *testing.T, s *spacetest.Space, profile string, values map[string
 			continue
 		}
 		actor, _ := values["actor"].(string)
-		h := &thief{t: t, set: set, actor: actor, Holder: s.OpenIn(t, account, profile, values), nc: s.Servers[0].Connect(t, s.Account(t,
-			account).User(t, everything))}
-		var err error
-		if h.js, err = h.nc.JetStream(nats.MaxWait(spacetest.Patience)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.js.AddStream(&nats.StreamConfig{Name: witness, Subjects: []string{"witness.>"},
-			Storage: nats.MemoryStorage}); err != nil {
-			t.Fatal(err)
-		}
-		for info := range h.js.Streams() {
-			h.streams = append(h.streams, info.Config)
-		}
-		out = append(out, h)
+		out = append(out, newThief(t, s, s.OpenIn(t, account, profile, values), set, actor))
 	}
 	if len(out) == 0 {
 		t.Fatalf("%s may publish nowhere", profile)
 	}
 	return out
+}
+
+func newThief(t *testing.T, s *spacetest.Space, holder *spacetest.Holder, set *compile.PermissionSet, actor string) *thief {
+	t.Helper()
+	h := &thief{t: t, set: set, actor: actor, Holder: holder, nc: s.Servers[0].Connect(t, s.Account(t, set.Account).User(t, everything))}
+	var err error
+	if h.js, err = h.nc.JetStream(nats.MaxWait(spacetest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	stream := &nats.StreamConfig{Name: witness, Subjects: []string{"witness.>"}, Storage: nats.MemoryStorage}
+	if _, err := h.js.AddStream(stream); err != nil {
+		t.Fatal(err)
+	}
+	for info := range h.js.Streams() {
+		h.streams = append(h.streams, info.Config)
+	}
+	return h
 }
 
 // landed counts what has arrived at the witness.

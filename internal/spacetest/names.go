@@ -3,6 +3,8 @@ package spacetest
 import (
 	"testing"
 
+	"github.com/nats-io/jwt/v2"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/natstest"
@@ -53,4 +55,11 @@ func (s *Space) Grants(t testing.TB, account, profile string, values map[string]
 func (h *Holder) Do(ops ...string) []natstest.Reply {
 	h.t.Helper()
 	return h.raw.Do(ops...)
+}
+
+// Unlimited is a holder whom nothing is refused in an account.
+func (s *Space) Unlimited(t testing.TB, account string) *Holder {
+	t.Helper()
+	creds := s.Account(t, account).User(t, jwt.Permissions{})
+	return &Holder{t: t, profile: "allow-all", Conn: s.Servers[0].Connect(t, creds), raw: s.Servers[0].Raw(t, creds)}
 }

@@ -1,12 +1,14 @@
 package spacetest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/spacetest"
@@ -66,18 +68,23 @@ func TestRedirects(t *testing.T) {
 				if len(hands) != 1 {
 					t.Fatalf("an agent has %d credentials, want one", len(hands))
 				}
-				redirectAll(t, newVault(t, s), hands[0], who.kinds)
+				redirectAll(t, newVault(t, s), hands[0], hands[0].redirects(), who.kinds)
 				beyondReach(t, hands[0])
 			})
 		}
+		t.Run("unlimited", func(t *testing.T) {
+			set := &compile.PermissionSet{Profile: "unlimited", Account: s.Home(t, "agent")}
+			h := newThief(t, s, s.Unlimited(t, set.Account), set, "")
+			redirectAll(t, newVault(t, s), h, h.ungranted(), []string{"DIRECT.GET of a sequence", "DIRECT.GET of a subject", "STREAM.NAMES", "STREAM.SNAPSHOT"})
+		})
 	})
 }
 
 // redirectAll tries every redirect of one agent and counts the rows that each changes.
-func redirectAll(t *testing.T, v *vault, h *thief, kinds []string) {
+func redirectAll(t *testing.T, v *vault, h *thief, redirects []redirect, kinds []string) {
 	rows, tried := map[string]int{}, 0
 	before := v.snapshots(nil)
-	for _, r := range h.redirects() {
+	for _, r := range redirects {
 		if _, again := rows[r.kind]; again && v.s.Topology.Name == "single" {
 			continue // one of a kind shows the residual
 		}
@@ -97,7 +104,7 @@ func redirectAll(t *testing.T, v *vault, h *thief, kinds []string) {
 		}
 		before, tried = after, tried+1
 	}
-	slices.Sort(kinds)
+	kinds = slices.Sorted(slices.Values(kinds))
 	if d := cmp.Diff(kinds, contract.SortedKeys(rows)); d != "" || tried == 0 {
 		t.Errorf("redirects that the grants convey (-want +got):\n%s", d)
 	}
@@ -110,6 +117,35 @@ func redirectAll(t *testing.T, v *vault, h *thief, kinds []string) {
 		t.Logf("%s: %d rows of authority changed", kind, rows[kind])
 	}
 	t.Logf("%d redirects onto %d targets each, %d rows changed", tried, len(v.targets("x")), total)
+}
+
+// ungranted are the redirects of broker-facts that no agent may ask for. Whoever could would still be in the agents' account.
+func (h *thief) ungranted() []redirect {
+	const said = wire + "chat." + vera + ".vera.said"
+	stored, err := h.js.Publish(said, []byte("said"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	get := "$JS.API.DIRECT.GET.CHAT_main"
+	publish := func(to, body string) func([]string) {
+		return func(targets []string) {
+			for _, target := range targets {
+				h.must(natstest.PubOp(to, target, body))
+			}
+		}
+	}
+	return []redirect{
+		{"DIRECT.GET of a sequence", publish(get, fmt.Sprintf(`{"seq":%d}`, stored.Sequence))},
+		{"DIRECT.GET of a subject", publish(get+"."+said, "")},
+		{"STREAM.NAMES", publish("$JS.API.STREAM.NAMES", "")},
+		{"STREAM.SNAPSHOT", func(targets []string) {
+			for _, target := range targets { // the answer comes to the thief, the stream to where it says
+				if _, err := h.Request("$JS.API.STREAM.SNAPSHOT.CHAT_main", []byte(fmt.Sprintf(`{"deliver_subject":%q}`, target)), spacetest.Patience); err != nil {
+					h.t.Fatal(err)
+				}
+			}
+		}},
+	}
 }
 
 // targets are an existing and a free subject of every store that decides.
