@@ -1,0 +1,22 @@
+package spacetest_test
+
+import (
+	"testing"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/spacetest"
+)
+
+func TestConformingHost(t *testing.T) {
+	t.Parallel()
+	topologies(t, func(t *testing.T, s *spacetest.Space) {
+		for _, family := range []bodies{callers, host, serving, system} {
+			for _, p := range contract.SortedKeys(family) {
+				t.Run(p, func(t *testing.T) {
+					t.Parallel()
+					family[p](t, s)
+				})
+			}
+		}
+	})
+}
