@@ -11,17 +11,17 @@ import (
 
 // holdings are what the samples of every profile resolve to.
 type holdings struct {
-	accounts map[placed][]string       // where a row stands
+	accounts map[rowPlace][]string     // where a row stands
 	letters  map[cellKey]map[byte]bool // what a profile does to a resource
 	streams  map[string]string         // stream name → resource id
-	families []family
+	families []storedFamily
 }
 
-type placed struct{ profile, row, topology string }
+type rowPlace struct{ profile, row, topology string }
 
 type cellKey struct{ profile, column, class string }
 
-type family struct {
+type storedFamily struct {
 	resource string
 	pattern  subject.Pattern
 }
@@ -48,8 +48,8 @@ var verbShapes = []verbShape{
 	{"$JS.API.CONSUMER.MSG.NEXT.*.>", 5, 'n'}, {"$JS.API.CONSUMER.DELETE.*.>", 4, 'x'}, {"$JS.ACK.*.>", 2, 'a'},
 }
 
-// legend says what the letters mean, in the order in which a cell has them.
-var legend = []struct {
+// pageLegend says what the letters mean, in the order in which a cell has them.
+var pageLegend = []struct {
 	letter byte
 	means  string
 }{
@@ -62,7 +62,7 @@ var legend = []struct {
 
 // gatherHoldings resolves every sample of every profile in every topology.
 func gatherHoldings(c *contract.Contract) (*holdings, error) {
-	h := &holdings{accounts: map[placed][]string{}, letters: map[cellKey]map[byte]bool{}, streams: map[string]string{}}
+	h := &holdings{accounts: map[rowPlace][]string{}, letters: map[cellKey]map[byte]bool{}, streams: map[string]string{}}
 	if err := h.stores(c); err != nil {
 		return nil, err
 	}
@@ -103,14 +103,14 @@ func (h *holdings) stores(c *contract.Contract) error {
 		}
 		h.streams[stream] = r.ID
 		if r.Bucket {
-			h.families = append(h.families, family{r.ID, subject.Pattern("$KV." + strings.TrimPrefix(stream, "KV_") + ".>")})
+			h.families = append(h.families, storedFamily{r.ID, subject.Pattern("$KV." + strings.TrimPrefix(stream, "KV_") + ".>")})
 		}
 		for _, text := range r.Subjects {
 			captured, err := s.Text(text)
 			if err != nil {
 				return err
 			}
-			h.families = append(h.families, family{r.ID, subject.Pattern(captured)})
+			h.families = append(h.families, storedFamily{r.ID, subject.Pattern(captured)})
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (h *holdings) stores(c *contract.Contract) error {
 
 func (h *holdings) add(p *contract.Profile, t *contract.Topology, account string, g *compile.Grant) {
 	for _, row := range g.Rows {
-		key := placed{p.Name, row, t.Name}
+		key := rowPlace{p.Name, row, t.Name}
 		if !slices.Contains(h.accounts[key], account) {
 			h.accounts[key] = append(h.accounts[key], account)
 			slices.Sort(h.accounts[key])
@@ -188,7 +188,7 @@ func (h *holdings) cell(profile, column string) string {
 	var out []string
 	for _, class := range []string{contract.ClassMediated, contract.ClassDirect} {
 		text := ""
-		for _, l := range legend {
+		for _, l := range pageLegend {
 			if h.letters[cellKey{profile, column, class}][l.letter] {
 				text += string(l.letter)
 			}

@@ -15,11 +15,11 @@ func (p *page) accounts() {
 	p.section("Accounts")
 	var rows [][]string
 	for _, t := range p.c.Topologies {
-		name := code(t.Name)
+		name := mdCode(t.Name)
 		if def, _ := p.c.Topology(""); def == t {
 			name += " (default)"
 		}
-		rows = append(rows, []string{name, codes(t.Accounts)})
+		rows = append(rows, []string{name, mdCodes(t.Accounts)})
 	}
 	p.table([]string{"topology", "accounts of a space"}, rows)
 	p.line("")
@@ -28,8 +28,8 @@ func (p *page) accounts() {
 	head := p.perTopology("resource")
 	p.line("")
 	rows = nil
-	for _, r := range sortedResources(p.c) {
-		row := []string{link("Resource", r.ID)}
+	for _, r := range pageResources(p.c) {
+		row := []string{mdLink("Resource", r.ID)}
 		for _, t := range p.c.Topologies {
 			row = append(row, t.Account(r.ID, r.Home))
 		}
@@ -39,7 +39,7 @@ func (p *page) accounts() {
 	p.line("")
 	rows = nil
 	for _, prof := range contract.Sorted(p.c.Profiles) {
-		row := []string{link("Profile", prof.Name)}
+		row := []string{mdLink("Profile", prof.Name)}
 		for _, t := range p.c.Topologies {
 			row = append(row, strings.Join(compile.Accounts(p.c, t, prof), ", "))
 		}
@@ -55,8 +55,8 @@ func (p *page) shares() {
 	var rows [][]string
 	for _, row := range p.c.Rows {
 		if op := row.Op; op.Kind == contract.OpShare {
-			rows = append(rows, []string{row.ID, op.Type, code(op.Subject.String()), op.From, strings.Join(op.To, ", "), codes(row.Topologies), row.Class, plain(row.Cite),
-				links("Residual", row.Residuals)})
+			rows = append(rows, []string{row.ID, op.Type, mdCode(op.Subject.String()), op.From, strings.Join(op.To, ", "), mdCodes(row.Topologies), row.Class, mdText(row.Cite),
+				mdLinks("Residual", row.Residuals)})
 		}
 	}
 	if len(rows) == 0 {
@@ -83,12 +83,12 @@ func (p *page) matrix() {
 	p.line("are left out.")
 	p.line("")
 	var rows [][]string
-	for _, l := range legend {
-		rows = append(rows, []string{code(string(l.letter)), l.means})
+	for _, l := range pageLegend {
+		rows = append(rows, []string{mdCode(string(l.letter)), l.means})
 	}
 	p.table([]string{"letter", "operation"}, rows)
 	var streams, buckets []string
-	for _, r := range sortedResources(p.c) {
+	for _, r := range pageResources(p.c) {
 		if r.Bucket {
 			buckets = append(buckets, r.ID)
 		} else {
@@ -108,13 +108,13 @@ func (p *page) grid(name string, columns []string) {
 	head := []string{"profile"}
 	for _, c := range columns {
 		if _, resource := p.c.Resources[c]; resource {
-			c = link("Resource", c)
+			c = mdLink("Resource", c)
 		}
 		head = append(head, c)
 	}
 	var rows [][]string
 	for _, profile := range contract.SortedKeys(p.c.Profiles) {
-		row := []string{link("Profile", profile)}
+		row := []string{mdLink("Profile", profile)}
 		for _, c := range columns {
 			row = append(row, p.held.cell(profile, c))
 		}
@@ -126,7 +126,7 @@ func (p *page) grid(name string, columns []string) {
 }
 
 // sortedResources are the streams, then the buckets, each by id.
-func sortedResources(c *contract.Contract) []*contract.Resource {
+func pageResources(c *contract.Contract) []*contract.Resource {
 	out := contract.Sorted(c.Resources)
 	slices.SortStableFunc(out, func(a, b *contract.Resource) int {
 		return cmp.Compare(fmt.Sprint(a.Bucket), fmt.Sprint(b.Bucket))

@@ -17,13 +17,13 @@ func (p *page) overview() {
 		l := prof.Lifetime
 		def, most := "never expires", ""
 		if l.Class != contract.LifetimeNone {
-			def, most = span(l.Default), span(cmp.Or(l.Max, l.Default))
+			def, most = mdSpan(l.Default), mdSpan(cmp.Or(l.Max, l.Default))
 		}
 		gate := ""
 		if prof.Gate > 0 {
 			gate = fmt.Sprint(prof.Gate)
 		}
-		rows = append(rows, []string{link("Profile", prof.Name), prof.Trust, l.Class, def, most, gate, plain(prof.Cite)})
+		rows = append(rows, []string{mdLink("Profile", prof.Name), prof.Trust, l.Class, def, most, gate, mdText(prof.Cite)})
 	}
 	p.table([]string{"profile", "trust", "lifetime", "default", "longest", "gate (bytes)", "clause"}, rows)
 }
@@ -57,18 +57,18 @@ func (p *page) profile(prof *contract.Profile) {
 	for _, t := range p.c.Topologies {
 		home = append(home, fmt.Sprintf("%s in `%s`", t.Account(prof.Name, prof.Home), t.Name))
 	}
-	p.line("Trust %s; lifetime %s; at home in %s; %s.", prof.Trust, lifetimeWords(prof), strings.Join(home, ", "), plain(prof.Cite))
+	p.line("Trust %s; lifetime %s; at home in %s; %s.", prof.Trust, pageLifetime(prof), strings.Join(home, ", "), mdText(prof.Cite))
 	if n := len(prof.Tags); n > 0 {
-		p.line("Its tags: %s.", codes(prof.Tags))
+		p.line("Its tags: %s.", mdCodes(prof.Tags))
 	}
 	p.line("")
 	var params [][]string
 	for _, s := range showParams(prof) {
-		def := code(s.Default)
+		def := mdCode(s.Default)
 		if s.Required {
 			def = "required"
 		}
-		params = append(params, []string{code(s.Name), plain(s.Shape), def, plain(s.Hint)})
+		params = append(params, []string{mdCode(s.Name), mdText(s.Shape), def, mdText(s.Hint)})
 	}
 	if len(params) > 0 {
 		p.table([]string{"parameter", "shape", "default", "values"}, params)
@@ -87,12 +87,12 @@ func (p *page) profile(prof *contract.Profile) {
 	p.table(p.rowHead(true), rows)
 }
 
-func lifetimeWords(prof *contract.Profile) string {
+func pageLifetime(prof *contract.Profile) string {
 	l := prof.Lifetime
 	if l.Class == contract.LifetimeNone {
 		return "none: it never expires"
 	}
-	return fmt.Sprintf("%s, %s, at most %s", l.Class, span(l.Default), span(cmp.Or(l.Max, l.Default)))
+	return fmt.Sprintf("%s, %s, at most %s", l.Class, mdSpan(l.Default), mdSpan(cmp.Or(l.Max, l.Default)))
 }
 
 func (p *page) rowHead(accounts bool) []string {
@@ -109,12 +109,12 @@ func (p *page) rowCells(row *contract.Row, profile string) []string {
 	if row.Deny {
 		op = "**deny** " + op
 	}
-	cells := []string{row.ID, op, code(target(&row.Op)), condition(row), row.Class, plain(row.Cite), links("Residual", row.Residuals)}
+	cells := []string{row.ID, op, mdCode(target(&row.Op)), rowCondition(row), row.Class, mdText(row.Cite), mdLinks("Residual", row.Residuals)}
 	if profile == "" {
 		return cells
 	}
 	for _, t := range p.c.Topologies {
-		where := strings.Join(p.held.accounts[placed{profile, row.ID, t.Name}], ", ")
+		where := strings.Join(p.held.accounts[rowPlace{profile, row.ID, t.Name}], ", ")
 		if !row.In(t.Name) {
 			where = "—"
 		}
@@ -123,49 +123,49 @@ func (p *page) rowCells(row *contract.Row, profile string) []string {
 	return cells
 }
 
-// condition says for what a row is repeated, and when it stands.
-func condition(row *contract.Row) string {
+// rowCondition says for what a row is repeated, and when it stands.
+func rowCondition(row *contract.Row) string {
 	var out []string
 	for _, e := range row.Each {
-		over := code(strings.Join(e.Path, "."))
+		over := mdCode(strings.Join(e.Path, "."))
 		if e.Path == nil {
 			texts := make([]string, len(e.Literals))
 			for i, l := range e.Literals {
 				texts[i] = cmp.Or(l.Resource, l.Text.String())
 			}
-			over = codes(texts)
+			over = mdCodes(texts)
 		}
 		out = append(out, fmt.Sprintf("each `%s` of %s", e.As, over))
 	}
-	if when := conditions(row.When); when != "" {
+	if when := condWords(row.When); when != "" {
 		out = append(out, "if "+when)
 	}
 	if len(row.Except) > 0 {
-		out = append(out, "not "+codes(row.Except))
+		out = append(out, "not "+mdCodes(row.Except))
 	}
 	if row.Exception != "" {
-		out = append(out, "the declared exception "+code(row.Exception))
+		out = append(out, "the declared exception "+mdCode(row.Exception))
 	}
 	return strings.Join(out, "; ")
 }
 
-func conditions(conds []contract.Cond) string {
+func condWords(conds []contract.Cond) string {
 	var out []string
 	for _, c := range conds {
-		path := code(strings.Join(c.Path, "."))
+		path := mdCode(strings.Join(c.Path, "."))
 		switch c.Kind {
 		case contract.CondPresent:
 			out = append(out, path+" is given")
 		case contract.CondAbsent:
 			out = append(out, path+" is not given")
 		case contract.CondEqual, contract.CondIn:
-			out = append(out, path+" is "+strings.ReplaceAll(codes(c.Values), ", ", " or "))
+			out = append(out, path+" is "+strings.ReplaceAll(mdCodes(c.Values), ", ", " or "))
 		case contract.CondHas:
-			out = append(out, path+" has "+codes(c.Values))
+			out = append(out, path+" has "+mdCodes(c.Values))
 		case contract.CondAny:
-			out = append(out, fmt.Sprintf("for one of %s: %s", path, conditions(c.Sub)))
+			out = append(out, fmt.Sprintf("for one of %s: %s", path, condWords(c.Sub)))
 		default:
-			out = append(out, fmt.Sprintf("%s %s %s", path, c.Kind, codes(c.Values)))
+			out = append(out, fmt.Sprintf("%s %s %s", path, c.Kind, mdCodes(c.Values)))
 		}
 	}
 	return strings.Join(out, " and ")

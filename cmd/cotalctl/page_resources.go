@@ -15,7 +15,7 @@ func (p *page) resources() {
 	p.section("Resources")
 	p.line("The floor of a resource may never be weakened: provisioning refuses a plan that would. Settings that are off, unlimited or the")
 	p.line("broker's own default are left out of the rest.")
-	for _, r := range sortedResources(p.c) {
+	for _, r := range pageResources(p.c) {
 		p.line("")
 		p.resource(r)
 	}
@@ -40,10 +40,10 @@ func (p *page) resource(r *contract.Resource) {
 	} else {
 		change += "; no row may delete it"
 	}
-	p.line("- %s %s captures %s; %s.", kind, code(r.Name.String()), codes(captures), plain(r.Cite))
+	p.line("- %s %s captures %s; %s.", kind, mdCode(r.Name.String()), mdCodes(captures), mdText(r.Cite))
 	p.line("- %s.", change)
 	for _, l := range r.Initial {
-		p.line("- Initial record %s.", code(l.Key.String()))
+		p.line("- Initial record %s.", mdCode(l.Key.String()))
 	}
 	if len(r.Protect) > 0 {
 		p.line("- Floor: %s.", strings.Join(p.floor(r), ", "))
@@ -62,10 +62,10 @@ func (p *page) floor(r *contract.Resource) []string {
 		}
 		v, ok := r.Config[k.Name]
 		if !ok {
-			out = append(out, code(k.Name))
+			out = append(out, mdCode(k.Name))
 			continue
 		}
-		out = append(out, code(k.Name+" "+configText(k, v)))
+		out = append(out, mdCode(k.Name+" "+pageConfig(k, v)))
 	}
 	return out
 }
@@ -76,15 +76,15 @@ func (p *page) settings(r *contract.Resource) []string {
 	for _, k := range matrix.StreamKeys() {
 		v, ok := r.Config[k.Name]
 		if ok && !slices.Contains(r.Protect, k.Name) && v != k.Default {
-			out = append(out, code(k.Name+" "+configText(k, v)))
+			out = append(out, mdCode(k.Name+" "+pageConfig(k, v)))
 		}
 	}
 	return out
 }
 
-func configText(k matrix.ConfigKey, v any) string {
+func pageConfig(k matrix.ConfigKey, v any) string {
 	if n, ok := v.(int64); ok && k.Kind == matrix.KeyDuration {
-		return span(time.Duration(n))
+		return mdSpan(time.Duration(n))
 	}
 	return fmt.Sprint(v)
 }
@@ -93,13 +93,13 @@ func (p *page) kinds() {
 	p.section("Record kinds")
 	var rows [][]string
 	for _, k := range contract.Sorted(p.c.Kinds) {
-		rows = append(rows, []string{k.Name, code(k.Key.String()), said(k.Split, "spec and status", "one key"), said(k.Readable, "yes", ""),
-			said(k.NeverDeleted, "yes", ""), plain(k.Cite)})
+		rows = append(rows, []string{k.Name, mdCode(k.Key.String()), mdSaid(k.Split, "spec and status", "one key"), mdSaid(k.Readable, "yes", ""),
+			mdSaid(k.NeverDeleted, "yes", ""), mdText(k.Cite)})
 	}
 	p.table([]string{"kind", "key", "halves", "callers may read", "never deleted", "clause"}, rows)
 }
 
-func said(is bool, yes, no string) string {
+func mdSaid(is bool, yes, no string) string {
 	if is {
 		return yes
 	}
@@ -115,7 +115,7 @@ func (p *page) consumers() {
 	for _, d := range contract.Sorted(p.c.Consumers) {
 		filter := "the row's"
 		if d.Filter != nil {
-			filter = code(d.Filter.String())
+			filter = mdCode(d.Filter.String())
 		}
 		life := "durable"
 		switch {
@@ -124,21 +124,21 @@ func (p *page) consumers() {
 		case d.Ephemeral:
 			life = "ephemeral"
 		}
-		rows = append(rows, []string{d.ID, code(d.Name.String()), link("Resource", d.Resource), filter, life, string(d.Start),
-			strings.Join(consumerSettings(d), ", "), plain(d.Unique), plain(d.Cite)})
+		rows = append(rows, []string{d.ID, mdCode(d.Name.String()), mdLink("Resource", d.Resource), filter, life, string(d.Start),
+			strings.Join(pageConsumer(d), ", "), mdText(d.Unique), mdText(d.Cite)})
 	}
 	p.table([]string{"id", "name", "of", "filter", "life", "starts", "settings", "unique because", "clause"}, rows)
 }
 
 // consumerSettings lists the acknowledgement policy and what differs from the broker's default; the start has a column of its own.
-func consumerSettings(d *contract.Consumer) []string {
+func pageConsumer(d *contract.Consumer) []string {
 	out := []string{}
 	if ack, ok := d.Config["ack_policy"]; ok {
-		out = append(out, code(fmt.Sprintf("ack %v", ack)))
+		out = append(out, mdCode(fmt.Sprintf("ack %v", ack)))
 	}
 	for _, k := range matrix.ConsumerKeys() {
 		if v, ok := d.Config[k.Name]; ok && k.Name != "ack_policy" && k.Name != "deliver_policy" && v != k.Default {
-			out = append(out, code(k.Name+" "+configText(k, v)))
+			out = append(out, mdCode(k.Name+" "+pageConfig(k, v)))
 		}
 	}
 	return out
@@ -150,24 +150,24 @@ func (p *page) lifecycles() {
 	for _, l := range contract.Sorted(p.c.Lifecycles) {
 		var durables, records []string
 		for _, d := range l.Durables {
-			text := code(d.Consumer)
-			if when := conditions(d.When); when != "" {
+			text := mdCode(d.Consumer)
+			if when := condWords(d.When); when != "" {
 				text += " if " + when
 			}
-			durables = append(durables, text+said(d.Keep, " (kept)", ""))
+			durables = append(durables, text+mdSaid(d.Keep, " (kept)", ""))
 		}
 		for _, r := range l.Records {
-			records = append(records, code(r.Key.String())+" in "+link("Resource", r.Bucket))
+			records = append(records, mdCode(r.Key.String())+" in "+mdLink("Resource", r.Bucket))
 		}
-		rows = append(rows, []string{l.Name, link("Profile", l.Profile), link("Profile", l.By), cmp.Or(linkIf("Profile", l.RemovedBy), "nobody"),
-			strings.Join(durables, ", "), strings.Join(records, ", "), said(l.Once, "once", ""), plain(l.Cite)})
+		rows = append(rows, []string{l.Name, mdLink("Profile", l.Profile), mdLink("Profile", l.By), cmp.Or(mdLinkIf("Profile", l.RemovedBy), "nobody"),
+			strings.Join(durables, ", "), strings.Join(records, ", "), mdSaid(l.Once, "once", ""), mdText(l.Cite)})
 	}
 	p.table([]string{"lifecycle", "of", "made by", "removed by", "durables", "records", "begun again", "clause"}, rows)
 }
 
-func linkIf(kind, name string) string {
+func mdLinkIf(kind, name string) string {
 	if name == "" {
 		return ""
 	}
-	return link(kind, name)
+	return mdLink(kind, name)
 }

@@ -31,9 +31,9 @@ func (p *page) residuals() {
 		p.line("")
 		p.line("### Residual %s", r.ID)
 		p.line("")
-		p.line("- Who: %s.", plain(r.Who))
-		p.line("- Can: %s.", plain(r.Can))
-		p.line("- Bound: %s; %s.", plain(r.Bound), plain(r.Cite))
+		p.line("- Who: %s.", mdText(r.Who))
+		p.line("- Can: %s.", mdText(r.Can))
+		p.line("- Bound: %s; %s.", mdText(r.Bound), mdText(r.Cite))
 		if len(rows[r.ID]) == 0 {
 			p.line("- No row has it.")
 			continue
@@ -48,7 +48,7 @@ func (p *page) holders(names []string) string {
 	if slices.Contains(names, "*") {
 		return "every profile"
 	}
-	return links("Profile", names)
+	return mdLinks("Profile", names)
 }
 
 func (p *page) invariants() {
@@ -57,7 +57,7 @@ func (p *page) invariants() {
 	p.line("")
 	var rows [][]string
 	for _, i := range p.c.Invariants {
-		rows = append(rows, []string{i.Code, code(i.Kind), i.Severity, strings.Join(p.subjectOf(i), "; "), plain(i.Cite)})
+		rows = append(rows, []string{i.Code, mdCode(i.Kind), i.Severity, strings.Join(p.subjectOf(i), "; "), mdText(i.Cite)})
 	}
 	p.table([]string{"code", "kind", "severity", "about", "clause"}, rows)
 }
@@ -74,16 +74,16 @@ func (p *page) subjectOf(i *contract.Invariant) []string {
 	for n, f := range i.Families {
 		families[n] = f.String()
 	}
-	say(len(families) > 0, "%s", codes(families))
-	say(i.Verb != "", "verb %s", code(i.Verb))
-	say(len(i.On) > 0, "on %s", links("Resource", i.On))
+	say(len(families) > 0, "%s", mdCodes(families))
+	say(i.Verb != "", "verb %s", mdCode(i.Verb))
+	say(len(i.On) > 0, "on %s", mdLinks("Resource", i.On))
 	for _, at := range slices.Sorted(maps.Keys(i.Tokens)) {
-		say(true, "token %d is %s", at, code(i.Tokens[at]))
+		say(true, "token %d is %s", at, mdCode(i.Tokens[at]))
 	}
 	say(i.Token > 0, "token %d", i.Token)
-	say(!i.Queue.IsZero(), "queue %s", code(i.Queue.String()))
-	say(i.Class != "", "class %s", code(i.Class))
-	say(len(i.By) > 0, "by %s", links("Profile", i.By))
-	say(len(i.Profiles) > 0, "of %s", links("Profile", i.Profiles))
+	say(!i.Queue.IsZero(), "queue %s", mdCode(i.Queue.String()))
+	say(i.Class != "", "class %s", mdCode(i.Class))
+	say(len(i.By) > 0, "by %s", mdLinks("Profile", i.By))
+	say(len(i.Profiles) > 0, "of %s", mdLinks("Profile", i.Profiles))
 	return out
 }

@@ -45,7 +45,7 @@ func TestPageHoldsEverything(t *testing.T) {
 		anchors := map[string]bool{}
 		for line := range strings.Lines(page) {
 			if heading, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimSpace(line), "#"), " "); ok && strings.HasPrefix(line, "#") {
-				anchors[slug(heading)] = true
+				anchors[mdSlug(heading)] = true
 			}
 		}
 		links := linked.FindAllStringSubmatch(page, -1)
@@ -64,7 +64,7 @@ func TestPageHoldsEverything(t *testing.T) {
 		}
 		for kind, names := range map[string][]string{"Profile": contract.SortedKeys(c.Profiles), "Resource": contract.SortedKeys(c.Resources), "Residual": contract.SortedKeys(c.Residuals)} {
 			for _, name := range names {
-				if !anchors[slug(kind+" "+name)] {
+				if !anchors[mdSlug(kind+" "+name)] {
 					t.Errorf("%s: no heading for %s %s", c.Name, kind, name)
 				}
 			}
