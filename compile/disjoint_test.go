@@ -195,7 +195,7 @@ func distinct(ps []subject.Pattern) map[subject.Pattern]bool {
 // inputs are the parameters of a profile for this identity, once per choice that gives other subjects.
 func (id identity) inputs(c *contract.Contract, p *contract.Profile, other identity) []map[string]any {
 	values := map[string]any{"space": id.space}
-	known, sample := id.known(other), compile.Samples(c, p, id.space, 0)[0].Input.Values
+	known, sample := id.known(c, other), compile.Samples(c, p, id.space, 0)[0].Input.Values
 	for _, param := range p.Params {
 		if v, ok := known[param.Name]; ok {
 			values[param.Name] = v

@@ -2,12 +2,14 @@ package compile_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // identity is one of everything that a name is made of, each at the maximum length of its grammar.
@@ -95,7 +97,7 @@ func nearEndpoint(t *rapid.T, base string) string {
 }
 
 // known are the parameters by name; the other identity is whom this one calls, reads for and settles for.
-func (id identity) known(other identity) map[string]any {
+func (id identity) known(c *contract.Contract, other identity) map[string]any {
 	everyTarget := []any{map[string]any{"none": map[string]any{}}, map[string]any{"self": map[string]any{}},
 		map[string]any{"owner": map[string]any{}}, map[string]any{"any": map[string]any{}},
 		map[string]any{"child": map[string]any{}}, map[string]any{"ledger": map[string]any{"tOwner": other.owner}},
@@ -104,6 +106,10 @@ func (id identity) known(other identity) map[string]any {
 		map[string]any{"name": id.command, "class": "ephemeral", "rails": []any{"one", "all", "inst"}, "instance": id.instance,
 			"targets": everyTarget},
 		map[string]any{"name": "cancel", "class": "journal", "targets": everyTarget, "action": true}}
+	whole := map[string]any{"endpoint": "com.acme.whole", "whole": true, "targets": everyTarget, "commands": commands}
+	if slices.ContainsFunc(c.Records["capability"].Fields, func(p *contract.Param) bool { return p.Name == "registered" }) {
+		whole["registered"] = []any{id.command, "cancel"}
+	}
 	readers := []any{
 		map[string]any{"dec": map[string]any{"endpoint": id.endpoint}}, map[string]any{"goal": map[string]any{"endpoint": id.endpoint}},
 		map[string]any{"events": map[string]any{"endpoint": id.endpoint, "gid": id.gid, "n": "0", "topic": ">"}},
@@ -120,7 +126,7 @@ func (id identity) known(other identity) map[string]any {
 		"capabilities": []any{
 			map[string]any{"endpoint": id.endpoint, "commands": commands, "events": []any{">"},
 				"reads": []any{"svc." + strings.ReplaceAll(id.endpoint, ".", "_") + ".>"}},
-			map[string]any{"endpoint": "com.acme.whole", "whole": true, "targets": everyTarget, "commands": commands}},
+			whole},
 		"readers": readers,
 		"callers": []any{map[string]any{"owner": id.owner, "actor": id.actor, "uid": id.uid, "readers": readers}}}
 }
