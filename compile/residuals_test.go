@@ -62,6 +62,7 @@ func TestRowsNameTheirResiduals(t *testing.T) {
 		}
 	}
 	need := map[string]map[string]string{} // row → residual → the grant that has it, and why
+	reached := map[string]bool{}           // a row that stands for what another contract adds has no grant here
 	grants := 0
 	for _, topology := range c.Topologies {
 		eachGrant(t, c, topology, func(account string, g compile.Grant) {
@@ -69,6 +70,9 @@ func TestRowsNameTheirResiduals(t *testing.T) {
 				return
 			}
 			grants++
+			for _, row := range g.Rows {
+				reached[row] = true
+			}
 			by := capturing(t, c, topology, account, g.Entry.Pattern)
 			for _, r := range residualRules {
 				for _, id := range r.ids {
@@ -98,7 +102,7 @@ func TestRowsNameTheirResiduals(t *testing.T) {
 			}
 		}
 		for _, has := range row.Residuals {
-			if ruled[has] && need[id][has] == "" {
+			if reached[id] && ruled[has] && need[id][has] == "" {
 				t.Errorf("%s: row %s: residual %s, but no sample of it has a grant like that", row.Pos, id, has)
 			}
 		}
