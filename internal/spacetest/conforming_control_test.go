@@ -1,11 +1,5 @@
 package spacetest_test
 
-import (
-	"testing"
-
-	"github.com/cotalctl/cotalctl/internal/spacetest"
-)
-
 // controlSurface is the conforming operation of each profile that serves, decides, records or reads for an endpoint.
 var controlSurface = bodies{
 	"activator":          activator,
@@ -25,16 +19,4 @@ var controlSurface = bodies{
 	"mapping-reader":     mappingReader,
 	"registration":       registration,
 	"space-operator":     spaceOperator,
-}
-
-func TestControlSurface(t *testing.T) {
-	t.Parallel()
-	topologies(t, func(t *testing.T, s *spacetest.Space) {
-		for name, body := range controlSurface {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				body(t, s)
-			})
-		}
-	})
 }

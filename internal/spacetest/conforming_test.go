@@ -7,9 +7,13 @@ import (
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
 
+// bodies are the live tests of profiles by name: the profile's own conforming operation succeeds with its minted credential, and its
+// neighbour's is refused. They share a space, so that each keeps to names of its own.
+type bodies map[string]func(*testing.T, *spacetest.Space)
+
 // conforming has one body per profile of the contract; last are those that leave the space unfit for others.
 var (
-	conforming = []bodies{authPath, retirement, runs, sentinels}
+	conforming = []bodies{authPath, callers, controlSurface, host, retirement, runs, sentinels, serving, system}
 	last       = []bodies{callouts}
 )
 

@@ -116,10 +116,10 @@ func (h *Holder) request(msg *nats.Msg) (*nats.Msg, error) {
 	h.refuse = refuse
 	h.mu.Unlock()
 	answer, err := h.RequestMsgWithContext(ctx, msg)
-	if err != nil {
-		return nil, context.Cause(ctx)
+	if denied := context.Cause(ctx); err != nil && denied != nil {
+		err = denied
 	}
-	return answer, nil
+	return answer, err
 }
 
 // Admits fails unless the broker accepts every operation: "PUB subject", "SUB subject", "SUB subject queue". A publish has no

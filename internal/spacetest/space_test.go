@@ -77,7 +77,3 @@ func TestAgentSends(t *testing.T) {
 		alice.Ack(msg)
 	})
 }
-
-// bodies are the live tests of profiles by name: the profile's own conforming operation succeeds with its minted credential, and its
-// neighbour's is refused. They share a space, so that each keeps to names of its own.
-type bodies map[string]func(*testing.T, *spacetest.Space)
