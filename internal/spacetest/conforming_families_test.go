@@ -7,6 +7,7 @@ import (
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
 
+// TestConformingHost runs the families of callers and host profiles on one server in every topology.
 func TestConformingHost(t *testing.T) {
 	t.Parallel()
 	topologies(t, func(t *testing.T, s *spacetest.Space) {
