@@ -66,3 +66,9 @@ func subtreePatterns(subtree string) []string {
 	}
 	return []string{subtree, subtree + ".>"}
 }
+
+// ValidEndpoint reports whether name is an endpoint's: labels of a-z, 0-9 and inner '-', joined by '.', at most 64 bytes (§13.2).
+func ValidEndpoint(name string) bool { return endpointGrammar.fits(name) }
+
+// ValidCommand reports whether name is a command token (§13.2).
+func ValidCommand(name string) bool { return commandGrammar.fits(name) }
