@@ -67,7 +67,11 @@ func (c *handleCompileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	doc, err := compileHandle(ct, topology, profile, in)
+	set, scope, err := compileHandle(ct, topology, profile, in)
+	if err != nil {
+		return err
+	}
+	doc, err := document(set, profile, scope)
 	if err != nil {
 		return err
 	}
@@ -139,23 +143,21 @@ func (c *handleCompileCmd) input(h *wire.Handle, profile *contract.Profile, conf
 	return in, nil
 }
 
-func compileHandle(ct *contract.Contract, topology *contract.Topology, profile *contract.Profile, in compile.Input) (*compile.Document, error) {
+// compileHandle gives a conferral to the contract's own rows.
+func compileHandle(ct *contract.Contract, topology *contract.Topology, profile *contract.Profile, in compile.Input) (*compile.PermissionSet, *compile.Scope, error) {
 	account, err := accountOf(ct, topology, profile, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	scope, err := newScope(ct, topology, profile, in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	set, err := compile.Compile(scope, account)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := scope.Unused(); err != nil {
-		return nil, badInput(err)
-	}
-	return document(set, profile, scope)
+	return set, scope, badInput(scope.Unused())
 }
 
 type handleCheckCmd struct {
