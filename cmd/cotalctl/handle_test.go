@@ -120,7 +120,7 @@ var handleGoldens = []struct {
 		[]string{"cotal.main.ep.one.manager.pause.handle." + otherOwner + ".eve." + targetUID + "." + caller + ".*"}, nil,
 		ephemeral("pause", map[string]any{"handle": map[string]any{"tOwner": otherOwner, "tActor": "eve", "tUid": targetUID}}, "one")},
 	{"instance", `{"endpoint": "manager", "instanceId": "` + instanceID + `", "commands": [{"name": "scan"}, {"name": "pause", "targetOwner": "` + otherOwner + `"}]}`,
-		[]string{"cotal.main.ep.inst.manager." + instanceID + ".scan." + caller + ".*", "cotal.main.ep.inst.manager." + instanceID + ".pause.owner." + otherOwner + "." + caller + ".*"}, nil, nil},
+		[]string{"cotal.main.ep.inst.manager." + instanceID + ".pause.owner." + otherOwner + "." + caller + ".*", "cotal.main.ep.inst.manager." + instanceID + ".scan." + caller + ".*"}, nil, nil},
 	{"journaled action", `{"endpoint": "com.acme.deploy", "commands": [{"name": "run", "targetOwner": "` + otherOwner + `", "authz": "child"}]}`,
 		[]string{"cotal.main.epj.com_acme_deploy.run.child." + otherOwner + "." + caller},
 		[]string{"cotal.main.epe.com_acme_deploy.*.*.goal." + caller + ".>"}, nil},
