@@ -71,7 +71,8 @@ func (c *conferrer) from(param, path string) { c.out.Paths[param] = path }
 func (c *conferrer) grant(g HandleGrant, at string) {
 	commands, known := c.reg[g.Endpoint]
 	if !known && len(g.Commands) > 0 {
-		c.fail(at+".endpoint", "endpoint is not registered", quoted(g.Endpoint), "one of "+strings.Join(sortedKeys(c.reg), ", "), "add it to the file of registered commands")
+		c.fail(at+".endpoint", "endpoint is not registered", quoted(g.Endpoint), "one of "+strings.Join(sortedKeys(c.reg), ", "),
+			"add it to the file of registered commands")
 		return
 	}
 	param := fmt.Sprintf("capabilities.%d", len(c.capabilities))
@@ -126,7 +127,8 @@ func (c *conferrer) command(g HandleGrant, hc HandleCommand, ec EndpointCommand,
 	out := map[string]any{"name": hc.Name, "class": ec.Class, "targets": []any{target}, "action": ec.Action}
 	if ec.Class == ClassJournal {
 		if g.Instance != "" {
-			c.fail(at+".instanceId", "pins the instance of a journaled command", quoted(hc.Name), "an ephemeral command", "a submission is addressed to no instance: its subject cannot express the pin")
+			c.fail(at+".instanceId", "pins the instance of a journaled command", quoted(hc.Name), "an ephemeral command",
+				"a submission is addressed to no instance: its subject cannot express the pin")
 			return nil, false
 		}
 		return out, true
@@ -167,7 +169,8 @@ func (c *conferrer) target(hc HandleCommand, ec EndpointCommand, path string) (a
 	case mode == ModeNone && admits("self"):
 		return map[string]any{"self": map[string]any{}}, true
 	case mode == ModeNone:
-		c.fail(path, "names no target, and the command has neither an untargeted nor a self form", quoted(hc.Name), "one of "+strings.Join(ec.Targets, ", "), "")
+		c.fail(path, "names no target, and the command has neither an untargeted nor a self form", quoted(hc.Name),
+			"one of "+strings.Join(ec.Targets, ", "), "")
 		return nil, false
 	case !admits(string(mode)):
 		c.fail(path, "command does not admit the mode "+string(mode), quoted(hc.Name), "one of "+strings.Join(ec.Targets, ", "), "")
@@ -180,14 +183,14 @@ func (c *conferrer) target(hc HandleCommand, ec EndpointCommand, path string) (a
 	return map[string]any{string(mode): fields}, true
 }
 
-// record keeps a subtree of record keys. Its kind is checked as that of any granted subtree; one token is no key, only a root.
+// record keeps a subtree of record keys. The contract judges its kind by all that lies below it, which is within no kind that the
+// subtree itself is outside of.
 func (c *conferrer) record(endpoint, subtree, path string) {
 	c.out.Reads = append(c.out.Reads, ConferredRead{endpoint, subtree})
-	for _, p := range subtreePatterns(subtree) {
-		if !strings.Contains(p, ".") || slices.Contains(c.reads, any(p)) {
-			continue
-		}
-		c.from(fmt.Sprintf("reads.%d", len(c.reads)), path)
-		c.reads = append(c.reads, p)
+	below := strings.TrimSuffix(subtree, ".>") + ".>"
+	if slices.Contains(c.reads, any(below)) {
+		return
 	}
+	c.from(fmt.Sprintf("reads.%d", len(c.reads)), path)
+	c.reads = append(c.reads, below)
 }

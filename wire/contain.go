@@ -193,7 +193,8 @@ func diagnose(ceiling []HandleGrant, g HandleGrant, c HandleCommand, at string, 
 			target(c), c.Name, target(same[i]))}
 	}
 	if c.Mode() == ModeNone {
-		return Widening{Path: command, Rule: "target", What: fmt.Sprintf("the target %s of %s that the parent pins is dropped", target(same[0]), c.Name)}
+		return Widening{Path: command, Rule: "target",
+			What: fmt.Sprintf("the target %s of %s that the parent pins is dropped", target(same[0]), c.Name)}
 	}
 	path := command
 	if c.Authz != "" {
@@ -218,7 +219,8 @@ func envelope(parent, child *Handle) []Widening {
 		add("space", "space", "", "space %s is not the parent's, %s", child.Space, parent.Space)
 	}
 	if child.Holder.LifecycleUID == parent.Holder.LifecycleUID && child.Holder.Principal != parent.Holder.Principal {
-		add("holder.lifecycleUid", "holder", "", "lifecycle %s is that of %s: a UID names one incarnation of one principal", child.Holder.LifecycleUID, parent.Holder.Principal)
+		add("holder.lifecycleUid", "holder", "", "lifecycle %s is that of %s: a UID names one incarnation of one principal",
+			child.Holder.LifecycleUID, parent.Holder.Principal)
 	}
 	if child.Start() < parent.Start() {
 		path := "iat"
@@ -228,7 +230,8 @@ func envelope(parent, child *Handle) []Widening {
 		add(path, "window", "at "+decimal(child.Start())+" ms", "is valid from %d, the parent from %d", child.Start(), parent.Start())
 	}
 	if child.Expires > parent.Expires {
-		add("exp", "window", "at "+decimal(max(child.Start(), parent.Expires))+" ms", "is valid until %d, the parent until %d", child.Expires, parent.Expires)
+		add("exp", "window", "at "+decimal(max(child.Start(), parent.Expires))+" ms", "is valid until %d, the parent until %d",
+			child.Expires, parent.Expires)
 	}
 	if child.Sturdy && !parent.Sturdy {
 		add("sturdy", "sturdy", "", "is sturdy, and its parent dies on restart")

@@ -133,7 +133,8 @@ func TestParseHandleRefuses(t *testing.T) {
 		{"sig", `"c2ln"`, `"c2ln="`, `sig: does not fit the grammar of signature`},
 		{"read wildcard", `"svc.manager.>"`, `"svc.*.x"`, `grants[0].reads[1]: does not fit the grammar of subtree, got "svc.*.x"`},
 		{"read of everything", `"svc.manager.>"`, `">"`, `grants[0].reads[1]: does not fit the grammar of subtree, got ">"`},
-		{"read too deep", `"svc.manager.>"`, `"svc` + strings.Repeat(".a", 16) + `"`, `grants[0].reads[1]: does not fit the grammar of subtree`},
+		{"read too deep", `"svc.manager.>"`, `"svc` + strings.Repeat(".a", 16) + `"`, `grants[0].reads[1]: is too deep`},
+		{"topic too deep", `"svc.manager.>"`, `"ev.1.2.3.4.5.6.7.8.9"`, `grants[0].reads[1]: is too deep, got "ev.1.2.3.4.5.6.7.8.9", want at most 10 tokens`},
 		{"read twice", `"svc.manager.>"`, `"ev.ai.cotal.lifecycle"`, `grants[0].reads[1]: stands twice in the list`},
 		{"reads of an instance", `"instanceId": "` + instA + `",`, `"instanceId": "` + instA + `", "reads": ["ev.a"],`, `grants[1].reads: stands in an instance entry`},
 		{"command twice", `{"name": "list"}`, `{"name": "list"}, {"name": "list"}`, `grants[0].commands[1]: stands twice in the list`},
@@ -175,6 +176,7 @@ func TestParseHandleAccepts(t *testing.T) {
 		{"no nbf", `"nbf": 1790000001000,`, ``},
 		{"no parent", `"parentDigest": "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",`, ``},
 		{"reads alone", `[{"name": "status"}]`, `[], "reads": ["ev.a"]`},
+		{"topic as deep as a subject", `"svc.manager.>"`, `"ev.1.2.3.4.5.6.7.8"`},
 		{"escapes", `"name": "list"`, `"\u006eame": "lis\u0074"`},
 	} {
 		text := replaced(t, tt.old, tt.new)

@@ -151,12 +151,14 @@ func (r *handleReader) window(h *Handle, m map[string]*jsonNode) {
 	case h.Expires <= h.NotBefore:
 		r.fail(m["exp"], "is not after nbf", decimal(h.Expires), "more than "+decimal(h.NotBefore), "an empty window is garbled, not short")
 	case m["sturdy"] != nil && !h.Sturdy && h.Expires-h.IssuedAt > liveTTL:
-		r.fail(m["exp"], "outlives a live handle", decimal(h.Expires-h.IssuedAt)+" ms after iat", "at most "+decimal(liveTTL), "24 hours; a longer one is sturdy")
+		r.fail(m["exp"], "outlives a live handle", decimal(h.Expires-h.IssuedAt)+" ms after iat", "at most "+decimal(liveTTL),
+			"24 hours; a longer one is sturdy")
 	}
 	switch {
 	case m["sturdy"] == nil || m["sturdy"].kind != jsonBool:
 	case h.Sturdy && m["epoch"] != nil:
-		r.fail(m["epoch"], "stands in a sturdy handle", "", "none", "a sturdy handle binds the lifecycle and survives a restart; a live one binds the process epoch")
+		r.fail(m["epoch"], "stands in a sturdy handle", "", "none",
+			"a sturdy handle binds the lifecycle and survives a restart; a live one binds the process epoch")
 	case !h.Sturdy && m["epoch"] == nil:
 		r.fail(m["sturdy"], "a live handle without epoch", "", "the process epoch that it binds", "or sturdy: true")
 	}
@@ -181,8 +183,12 @@ func (r *handleReader) grant(n *jsonNode) (out HandleGrant) {
 	}
 	for _, n := range r.list(m["reads"], false) {
 		text := r.text(n, subtreeGrammar)
-		if text != "" && slices.Contains(out.Reads, text) {
+		switch most, deep := tooDeep(text); {
+		case text == "":
+		case slices.Contains(out.Reads, text):
 			r.fail(n, "stands twice in the list", quoted(text), "each subtree once", "")
+		case deep:
+			r.fail(n, "is too deep", quoted(text), "at most "+decimal(most)+" tokens, with the one below", "a subject has at most 16")
 		}
 		out.Reads = append(out.Reads, text)
 	}
@@ -215,12 +221,14 @@ func (r *handleReader) command(n *jsonNode) (out HandleCommand) {
 		r.fail(n, "partial target", strings.Join(given, " and "), shapes, "a partial tuple never weakens into a broader grant")
 	case authz == nil:
 	case out.Authz == "any":
-		r.fail(authz, "is never conferred", `"any"`, "owner, child or ledger", "the any rail is minted under an operator's anchor only; a handle has no case for it")
+		r.fail(authz, "is never conferred", `"any"`, "owner, child or ledger",
+			"the any rail is minted under an operator's anchor only; a handle has no case for it")
 	case len(given) == 0:
-		r.fail(authz, "stands beside no target", quoted(out.Authz), "none", "without a target the command's contract says whether it is untargeted or self")
+		r.fail(authz, "stands beside no target", quoted(out.Authz), "none",
+			"without a target the command's contract says whether it is untargeted or self")
 	case len(given) == 3:
 		r.fail(authz, "stands beside the full triple", quoted(out.Authz), "none", "the triple is the mode")
-	case out.Authz != "" && !slices.Contains([]string{"owner", "child", "ledger"}, out.Authz), authz.kind == jsonString && out.Authz == "":
+	case authz.kind == jsonString && !slices.Contains([]string{"owner", "child", "ledger"}, out.Authz):
 		r.fail(authz, "is no mode of a handle", quoted(out.Authz), "owner, child or ledger", "")
 	}
 	return out

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -205,6 +207,25 @@ func TestHandleWhole(t *testing.T) {
 	}
 	if _, _, err := compileHandle(ct, topology, ct.Profiles[redeemedProfile], compile.Input{Values: values(false, "any")}); err == nil || !strings.Contains(err.Error(), "is no case of conferred-target") {
 		t.Errorf("any: got %v", err)
+	}
+}
+
+// TestHandleTooLarge: a file beyond any handle is refused before it is read as one, by both bounds.
+func TestHandleTooLarge(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "large.json")
+	for size, want := range map[int]string{
+		wire.MaxHandleBytes + 1: "large.json:1:1: contract-invalid: too large, got 65537 bytes, want at most 65536",
+		source.MaxBytes + 1:     "large.json is too large, got more than 1048576 bytes",
+	} {
+		if err := os.WriteFile(file, []byte(handleText("")+strings.Repeat(" ", size-len(handleText("")))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"handle", "check", file}, {"handle", "compile", file, "--commands", file}} {
+			if out, errs := command(t, 1, args...); out != "" || !strings.Contains(errs, want) {
+				t.Errorf("%d bytes: got %q and %q, want %q", size, out, errs, want)
+			}
+		}
 	}
 }
 
