@@ -135,6 +135,16 @@ var table = map[string]rule{
 		never:      map[string]string{opa: whyNoOPA, "testing": "a program of its own; the testing package would bring its flags"},
 		mayNotName: map[string]string{"os/exec": "figures of one process in one run compare; another process would be measured with its start"},
 	},
+	"internal/conformance": {
+		may: []string{"internal/contract", "internal/source"},
+		never: map[string]string{natsServer: whyNoServer, natsGo: "it accounts for words; what a broker does is for the tests that it names", opa: whyNoOPA,
+			jwt: "it accounts for words and reads no credential"},
+		mayNotName: map[string]string{"os/exec": whyPureIO, "net": whyPureIO, "net/http": whyPureIO},
+	},
+	"internal/conformance/gen": {
+		may:   []string{"internal/conformance", "internal/contract", "matrix"},
+		never: map[string]string{natsServer: whyNoServer, natsGo: whyNoServer, opa: whyNoOPA, "os/exec": "it reads the tree and writes one page"},
+	},
 	"internal/natstest": {may: []string{"internal/contract", "internal/trust", "internal/embedded", jwt, nkeys, natsGo, natsServer}, test: true},
 	"internal/imports":  {test: true},
 }
