@@ -9,8 +9,9 @@ import (
 	"github.com/cotalctl/cotalctl/wire"
 )
 
-// serveKeys are what else a serve file may say of its instance; none of it matters to a caller.
-var serveKeys = []string{"owner", "actor", "instance", "epoch", "connId", "pools", "timers"}
+// serveKeys are what else a serve file may say: the endpoint as the name of the service, and of its instance what does not matter to
+// a caller.
+var serveKeys = []string{"name", "owner", "actor", "instance", "epoch", "connId", "pools", "timers"}
 
 // targetForms are what a registered command may have: the untargeted form, or the modes of §13.2 that it admits.
 var targetForms = []string{wire.Untargeted, "self", "owner", "any", "child", "ledger", "handle"}
@@ -44,7 +45,15 @@ func registryFile(reg wire.Registry, root source.Node) {
 
 func registryEndpoint(reg wire.Registry, n source.Node, beside []string) {
 	m := n.Map(append([]string{"endpoint", "commands"}, beside...)...)
-	name := m.Need("endpoint")
+	name := m.Get("endpoint")
+	switch own := m.Get("name"); {
+	case !own.Given():
+		name = m.Need("endpoint")
+	case name.Given():
+		own.Fail("the endpoint is named twice", "endpoint and name", "one of them", "")
+	default:
+		name = own
+	}
 	endpoint := name.Text()
 	if endpoint != "" && !wire.ValidEndpoint(endpoint) {
 		name.Fail("endpoint", fmt.Sprintf("%q", endpoint), "a core name such as manager, or reverse-DNS such as com.acme.deploy", "")
