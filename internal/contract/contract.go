@@ -267,10 +267,13 @@ type Lifecycle struct {
 	Cite      string
 }
 
-// LifecycleDurable is a durable of a lifecycle. A kept one (role-shared) survives the lifecycle.
+// LifecycleDurable is a durable of a lifecycle, or one per element of what it iterates. A kept one (role-shared) survives the
+// lifecycle.
 type LifecycleDurable struct {
 	Consumer string
+	Each     []Each
 	When     []Cond
+	Filter   *Template // of a consumer that has none of its own
 	Keep     bool
 }
 

@@ -67,7 +67,10 @@ type Param struct {
 	Optional bool
 	Default  any    // nil: none; string, bool; DefaultUserKey: the public user key
 	From     string // of a list: the parameter whose value is the default, or ""
-	Within   string // of a list of subject parts: the list parameter whose patterns must cover every element, or ""
+	Within   string // of a list of texts: the sibling list, or "list.field" of one of records, that must cover every element, or ""
+	Also     string // of a parameter: a second key by which a file may give it, or ""
+	Needs    []Cond // of a boolean: what must hold of its siblings where it is true
+	Hint     string // of a boolean: what to do where that does not hold
 }
 
 // DefaultUserKey is the default of a parameter that is the credential's own public user key.
