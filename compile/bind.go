@@ -2,13 +2,11 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // Input is what a caller gives for a profile's parameters: string, bool, []any and map[string]any, as a parameter file or
@@ -43,31 +41,11 @@ func bind(c *contract.Contract, p *contract.Profile, in Input) (map[string]*valu
 			out[param.Name] = v
 		}
 	}
-	for _, param := range params {
-		b.within(param, out)
+	if len(b.probs) == 0 {
+		b.siblings(params, out, "")
 	}
 	b.unknown(in.Values, params, "", "parameter")
 	return out, b.probs
-}
-
-// within holds the elements of a list against the patterns of the list that must cover them, such as the channels joined at
-// boot against the read ACL.
-func (b *binder) within(p *contract.Param, bound map[string]*value) {
-	list, limit := bound[p.Name], bound[p.Within]
-	if p.Within == "" || list == nil {
-		return
-	}
-	var patterns []subject.Pattern
-	if limit != nil {
-		for _, v := range limit.list {
-			patterns = append(patterns, subject.Pattern(v.text))
-		}
-	}
-	for i, v := range list.list {
-		if w, outside := subject.WitnessOutside(subject.Pattern(v.text), patterns); outside {
-			b.fail(fmt.Sprintf("%s.%d", p.Name, i), "reaches beyond "+p.Within, quote(v.text)+", which reaches "+quote(w), "what "+p.Within+" covers", "")
-		}
-	}
 }
 
 // parameters are all that a profile takes: the space, the member of a family, and what it declares. A nil contract leaves out
@@ -119,9 +97,9 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 		return b.value(p.Type, given, path)
 	}
 	if !p.Optional {
-		hint := "give it with --set " + path + "=… or in --params FILE; matrix show --profile lists the parameters"
+		hint := "give it with --set " + path + "=… or in -f FILE; matrix show --profile lists the parameters"
 		if strings.Contains(path, ".") {
-			hint = "give it in --params FILE: a flag carries no records"
+			hint = "give it in -f FILE: a flag carries no records"
 		}
 		b.fail(path, "missing", "nothing", describe(p.Type), hint)
 	}
@@ -226,10 +204,14 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 		b.fail(path, "is not a record", show(given), "the fields of "+r.Name, "")
 		return nil
 	}
+	before := len(b.probs)
 	for _, f := range fields {
 		if fv := b.param(f, m[f.Name], path+"."+f.Name); fv != nil {
 			v.fields[f.Name] = fv
 		}
+	}
+	if len(b.probs) == before { // what did not bind would be missed in what refers to it
+		b.siblings(fields, v.fields, path+".")
 	}
 	b.unknown(m, fields, path+".", "field")
 	return v

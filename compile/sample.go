@@ -101,6 +101,7 @@ func (s sampler) input(p *contract.Profile, space string, full bool) Input {
 			values[param.Name] = v
 		}
 	}
+	agree(p.Params, values)
 	return Input{Values: values}
 }
 
@@ -208,6 +209,7 @@ func (s sampler) fields(fields []*contract.Param, pick int) map[string]any {
 			m[f.Name] = v
 		}
 	}
+	agree(fields, m)
 	return m
 }
 
