@@ -1,0 +1,163 @@
+package compile_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// capable is an agent with one capability on endpoint "build": commands by name, and what it says of the whole.
+func capable(commands []string, whole any, registered []string) compile.Input {
+	list := []any{}
+	for _, name := range commands {
+		list = append(list, map[string]any{"name": name, "class": "ephemeral", "rails": []any{"one"}, "targets": []any{"self"}})
+	}
+	capability := map[string]any{"endpoint": "build", "commands": list, "targets": []any{"self"}}
+	if whole != nil {
+		capability["whole"] = whole
+	}
+	if registered != nil {
+		capability["registered"] = anys(registered)
+	}
+	return compile.Input{Values: map[string]any{"space": "main", "owner": owner, "actor": "alice", "uid": uid, "capabilities": []any{capability}},
+		Pos: map[string]contract.Pos{"capabilities.0.whole": {File: "f", Line: 1}, "capabilities.0.registered.0": {File: "f", Line: 2},
+			"capabilities.0.registered.1": {File: "f", Line: 3}, "capabilities.0.registered.2": {File: "f", Line: 4}}}
+}
+
+func bindCapable(t testing.TB, c *contract.Contract, in compile.Input) contract.Problems {
+	t.Helper()
+	topology, _ := c.Topology("")
+	_, err := compile.NewScope(c, topology, c.Profiles["agent"], in)
+	var probs contract.Problems
+	if err != nil && !errors.As(err, &probs) {
+		t.Fatal(err)
+	}
+	return probs
+}
+
+// TestWhole: '*' in the command position needs a list of all that the endpoint registers, cancel among it (D2).
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	c := embedded(t)
+	const enumerate = "enumerate the commands instead; or list in registered every command that the endpoint registers, cancel included"
+	for _, tt := range []struct {
+		name       string
+		commands   []string
+		whole      any
+		registered []string
+		want, hint string
+	}{
+		{"enumerated", []string{"run"}, nil, nil, "", ""},
+		{"enumerated in words", []string{"run"}, false, nil, "", ""},
+		{"all of it", []string{"run", "cancel"}, true, []string{"run", "cancel"}, "", ""},
+		{"all of it and more", []string{"run", "cancel", "describe"}, true, []string{"cancel", "run"}, "", ""},
+		{"nothing registered", []string{"run", "cancel"}, true, nil,
+			`f:1:0: parameter capabilities.0.whole: is true, but registered lacks an element, got nothing, want "cancel" among them`, enumerate},
+		{"no command registered", []string{"run", "cancel"}, true, []string{},
+			`f:1:0: parameter capabilities.0.whole: is true, but registered lacks an element, got nothing, want "cancel" among them`, enumerate},
+		{"no cancel", []string{"run", "stop"}, true, []string{"run", "stop"},
+			`f:1:0: parameter capabilities.0.whole: is true, but registered lacks an element, got "run, stop", want "cancel" among them`, enumerate},
+		{"a command left out", []string{"run", "cancel"}, true, []string{"run", "stop", "cancel"},
+			`f:3:0: parameter capabilities.0.registered.1: is missing from commands.name, got "stop", want one of run, cancel`, "add it there"},
+		{"left out of an enumeration", []string{"run"}, false, []string{"stop"},
+			`f:2:0: parameter capabilities.0.registered.0: is missing from commands.name, got "stop", want one of run`, "add it there"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			probs := bindCapable(t, c, capable(tt.commands, tt.whole, tt.registered))
+			got, hint := "", ""
+			if len(probs) > 0 {
+				got, hint = probs.Error(), probs[0].Hint
+			}
+			if d := cmp.Diff([]string{tt.want, tt.hint}, []string{got, hint}); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestWholeProperty: a whole capability binds exactly where the registered commands hold cancel and are all listed, and what it
+// then lists is never less than what is registered.
+func TestWholeProperty(t *testing.T) {
+	t.Parallel()
+	c, names := embedded(t), []string{"a", "b", "c", "cancel"}
+	ran, bound := 0, 0
+	rapid.Check(t, func(r *rapid.T) {
+		draw := func(label string) []string {
+			return slices.DeleteFunc(slices.Clone(names), func(string) bool { return rapid.Bool().Draw(r, label) })
+		}
+		commands, registered := draw("commands"), draw("registered")
+		whole := rapid.Bool().Draw(r, "whole")
+		missing := slices.ContainsFunc(registered, func(n string) bool { return !slices.Contains(commands, n) })
+		want := !missing && (!whole || slices.Contains(registered, "cancel"))
+		ok := len(bindCapable(t, c, capable(commands, whole, registered))) == 0
+		if ok != want {
+			r.Fatalf("commands %v, registered %v, whole %v: bound %v, want %v", commands, registered, whole, ok, want)
+		}
+		ran++
+		if ok && whole {
+			bound++
+		}
+	})
+	if ran < 100 || bound == 0 {
+		t.Errorf("%d cases, %d whole ones bound", ran, bound)
+	}
+}
+
+// TestJoin: what two files, or two keys of one, give is refused with both places; a second key is the parameter's own name after it.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	p := embedded(t).Profiles["endpoint-serve"]
+	file := func(name string, keys ...string) compile.Input {
+		in := compile.Input{Values: map[string]any{}, Pos: map[string]contract.Pos{}}
+		for i, k := range keys {
+			in.Values[k], in.Pos[k], in.Pos[k+".0.x"] = name, contract.Pos{File: name, Line: i + 1, Col: 1}, contract.Pos{File: name, Line: i + 1, Col: 9}
+		}
+		return in
+	}
+	for _, tt := range []struct {
+		name  string
+		files []compile.Input
+		want  string
+		keys  []string
+	}{
+		{"none", nil, "", []string{}},
+		{"one", []compile.Input{file("a", "name", "epoch")}, "", []string{"endpoint", "epoch"}},
+		{"two", []compile.Input{file("a", "name"), file("b", "epoch")}, "", []string{"endpoint", "epoch"}},
+		{"unknown keys are for the binder", []compile.Input{file("a", "nmae")}, "", []string{"nmae"}},
+		{"one key twice", []compile.Input{file("a", "epoch"), file("b", "name", "epoch")}, "b:2:1: parameter epoch: is given twice, also at a:1:1, want once", nil},
+		{"both keys", []compile.Input{file("a", "endpoint", "name")}, "a:2:1: parameter endpoint: is given twice, as endpoint and as name, also at a:1:1, want once", nil},
+		{"both keys, the other way", []compile.Input{file("a", "name", "endpoint")}, "a:2:1: parameter endpoint: is given twice, as name and as endpoint, also at a:1:1, want once", nil},
+		{"both keys in two files", []compile.Input{file("a", "endpoint"), file("b", "name")}, "b:1:1: parameter endpoint: is given twice, as endpoint and as name, also at a:1:1, want once", nil},
+		{"an unknown key twice", []compile.Input{file("a", "x"), file("b", "x")}, "b:1:1: parameter x: is given twice, also at a:1:1, want once", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := compile.Join(p, tt.files...)
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if text != tt.want {
+				t.Fatalf("got %q, want %q", text, tt.want)
+			}
+			if err != nil {
+				return
+			}
+			if d := cmp.Diff(tt.keys, contract.SortedKeys(got.Values)); d != "" && len(tt.keys)+len(got.Values) > 0 {
+				t.Errorf("keys (-want +got):\n%s", d)
+			}
+			for _, k := range tt.keys {
+				if got.Pos[k] == (contract.Pos{}) || got.Pos[k+".0.x"] == (contract.Pos{}) {
+					t.Errorf("%s has no position", k)
+				}
+			}
+		})
+	}
+}
