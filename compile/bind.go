@@ -180,9 +180,7 @@ func (b *binder) list(t *contract.Type, given any, path string) *value {
 			continue
 		}
 		seen[key] = true
-		if e.record != nil {
-			e.path, e.pos = at, b.input.Pos[at]
-		}
+		e.path, e.pos = at, b.input.Pos[at]
 		v.list = append(v.list, e)
 	}
 	return v
