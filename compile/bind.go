@@ -71,7 +71,21 @@ func (b *binder) fail(path, what, got, want, hint string) {
 	if len(b.probs) >= maxProblems {
 		return
 	}
-	b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[path], What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
+	b.probs = append(b.probs, &contract.Problem{Pos: b.pos(path), What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
+}
+
+// pos is where a value stands in a file: what is missing stands in what surrounds it.
+func (b *binder) pos(path string) contract.Pos {
+	for {
+		if pos, ok := b.input.Pos[path]; ok {
+			return pos
+		}
+		at := strings.LastIndexByte(path, '.')
+		if at < 0 {
+			return contract.Pos{}
+		}
+		path = path[:at]
+	}
 }
 
 func (b *binder) unknown(given map[string]any, known []*contract.Param, prefix, noun string) {
@@ -84,9 +98,11 @@ func (b *binder) unknown(given map[string]any, known []*contract.Param, prefix, 
 			names[i] = p.Name
 		}
 		b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[prefix+name],
-			What: "unknown " + noun, Got: quote(prefix + name), Want: "one of " + strings.Join(names, ", ")})
+			What: "unknown " + noun, Got: quote(prefix + name), Want: "one of " + strings.Join(names, ", "), Hint: listParameters})
 	}
 }
+
+const listParameters = "matrix show --profile lists the parameters"
 
 // param binds one parameter or field, applying its default; nil is absent (optional) or reported.
 func (b *binder) param(p *contract.Param, given any, path string) *value {
@@ -97,7 +113,7 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 		return b.value(p.Type, given, path)
 	}
 	if !p.Optional {
-		hint := "give it with --set " + path + "=… or in -f FILE; matrix show --profile lists the parameters"
+		hint := "give it with --set " + path + "=… or in -f FILE; " + listParameters
 		if strings.Contains(path, ".") {
 			hint = "give it in -f FILE: a flag carries no records"
 		}
@@ -194,6 +210,9 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 		if fields, ok = caseFields(r, branch, ok); !ok {
 			b.fail(path, "is no case of "+r.Name, show(given), "one of "+strings.Join(caseNames(r), ", "), "")
 			return nil
+		}
+		if _, bare := given.(string); !bare {
+			path += "." + branch
 		}
 		v.branch, v.text, given = branch, branch, inner
 	}

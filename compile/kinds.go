@@ -37,7 +37,7 @@ func (b *binder) subtree(t *contract.Type, text, path string) *value {
 		for _, tree := range kindTrees(k) {
 			switch {
 			case forbidden && subject.Overlaps(tree, p):
-				b.fail(path, "reaches kind "+k.Name, quote(text), "a subtree outside it", "")
+				b.fail(path, "reaches kind "+k.Name, quote(text), "a subtree outside it", "allowed: "+b.allowedTrees(t))
 				return nil
 			case !forbidden && subject.Covers(tree, p):
 				within = true
@@ -45,10 +45,22 @@ func (b *binder) subtree(t *contract.Type, text, path string) *value {
 		}
 	}
 	if !within {
-		b.fail(path, "lies in no allowed kind", quote(text), "a subtree of one allowed kind", "")
+		b.fail(path, "lies in no allowed kind", quote(text), "a subtree of one allowed kind", "allowed: "+b.allowedTrees(t))
 		return nil
 	}
 	return textValue(text)
+}
+
+// allowedTrees lists the kinds that a subtree may be of, each as a pattern that holds all of it.
+func (b *binder) allowedTrees(t *contract.Type) string {
+	var out []string
+	for _, k := range contract.Sorted(b.c.Kinds) {
+		if kindHas(k, t.Within) && (t.Never == nil || !kindHas(k, t.Never)) {
+			trees := kindTrees(k)
+			out = append(out, string(trees[len(trees)-1]))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // kindTrees are patterns that hold every key of a kind and its halves: the literal tokens in front, and all below them. How many
