@@ -107,7 +107,7 @@ func (s *Session) lifecycle(name string, in compile.Input) (*lifecycle, error) {
 
 // narrow keeps the parameters that a profile declares.
 func (sp *Space) narrow(profile string, in compile.Input) compile.Input {
-	out := compile.Input{Values: map[string]any{compile.SpaceParam: sp.Name}}
+	out := compile.Input{Values: map[string]any{compile.SpaceParam: sp.Name}, Pos: in.Pos}
 	for _, p := range sp.Contract.Profiles[profile].Params {
 		if v, ok := in.Values[p.Name]; ok && p.Default != contract.DefaultUserKey {
 			out.Values[p.Name] = v
