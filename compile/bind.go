@@ -26,15 +26,16 @@ const SpaceParam = "space"
 
 // binder checks values against declared types and collects what is wrong.
 type binder struct {
-	c     *contract.Contract
-	input Input
-	probs contract.Problems
+	c      *contract.Contract
+	params []*contract.Param // of the profile
+	input  Input
+	probs  contract.Problems
 }
 
 // bind checks every parameter of p and returns them by name. Problems name the parameter by its path.
 func bind(c *contract.Contract, p *contract.Profile, in Input) (map[string]*value, contract.Problems) {
-	b := &binder{c: c, input: in}
 	params := parameters(c, p)
+	b := &binder{c: c, params: params, input: in}
 	out := make(map[string]*value, len(params))
 	for _, param := range params {
 		if v := b.param(param, in.Values[param.Name], param.Name); v != nil {

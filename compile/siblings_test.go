@@ -3,6 +3,7 @@ package compile_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,5 +162,62 @@ func TestJoin(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOwn: a subtree of a kind whose key has a caller is the holder's own, in a reader and in a capability's reads (§13.9).
+func TestOwn(t *testing.T) {
+	t.Parallel()
+	c, mine := embedded(t), owner+".alice."+uid
+	hint := "name there the owner, actor, uid of the holder"
+	for _, tt := range []struct {
+		subtree string
+		want    string
+	}{
+		{"goal.build." + mine + ".>", ""},
+		{"goal.build." + mine + ".g1.status", ""},
+		{"goal.*." + mine + ".>", ""},
+		{"goal.build", ""}, // too short to be a goal
+		{"svc.>", ""},
+		{"svc.build.*.spec", ""},
+		{"cp.build.>", ""},
+		{"goal.>", `reaches beyond the holder's own goal, got "goal.>", want "goal.*.` + mine + `.>"`},
+		{"goal.build.>", `reaches beyond the holder's own goal, got "goal.build.>", want "goal.*.` + mine + `.>"`},
+		{"goal.build.*.alice." + uid + ".>", "reaches beyond the holder's own goal"},
+		{"goal.build." + owner + ".alice.*.>", "reaches beyond the holder's own goal"},
+		{"goal.build." + owner + ".alice.>", "reaches beyond the holder's own goal"},
+		{"goal.build." + owner + ".bob." + uid + ".>", "reaches beyond the holder's own goal"},
+		{"*.build." + mine + ".>", "reaches kind answer"},
+	} {
+		t.Run(tt.subtree, func(t *testing.T) {
+			t.Parallel()
+			reader := capable([]string{"run"}, nil, nil)
+			reader.Values["readers"] = []any{map[string]any{"record": map[string]any{"gid": "g", "n": "0", "subtree": tt.subtree}}}
+			reads := capable([]string{"run"}, nil, nil)
+			reads.Values["capabilities"].([]any)[0].(map[string]any)["reads"] = []any{tt.subtree}
+			for path, in := range map[string]compile.Input{"readers.0.record.subtree": reader, "capabilities.0.reads.0": reads} {
+				probs := bindCapable(t, c, in)
+				switch {
+				case tt.want == "" && len(probs) > 0:
+					t.Errorf("%s: got %v, want none", path, probs)
+				case tt.want != "" && (len(probs) != 1 || !strings.HasPrefix(probs[0].Error(), "parameter "+path+": "+tt.want)):
+					t.Errorf("%s: got %v, want %s", path, probs, tt.want)
+				case strings.Contains(tt.want, "own") && probs[0].Hint != hint:
+					t.Errorf("%s: hint %q, want %q", path, probs[0].Hint, hint)
+				}
+			}
+		})
+	}
+	// a mediator holds readers of several callers, and none of its own
+	topology, _ := c.Topology("")
+	if _, err := compile.NewScope(c, topology, c.Profiles["read-mediator"], compile.Input{Values: map[string]any{"space": "main", "endpoint": "build",
+		"instance": uid, "epoch": "0", "callers": []any{map[string]any{"owner": owner, "actor": "bob", "uid": uid,
+			"readers": []any{map[string]any{"record": map[string]any{"gid": "g", "n": "0", "subtree": "goal.build." + mine + ".>"}}}}}}}); err != nil {
+		t.Errorf("read-mediator: %v", err)
+	}
+	// a provisioner that was not told whose they are makes none
+	if _, err := compile.NewScope(c, topology, c.Profiles["provisioner"], compile.Input{Values: map[string]any{"space": "main", "uid": uid,
+		"readers": []any{map[string]any{"record": map[string]any{"gid": "g", "n": "0", "subtree": "goal.build." + mine + ".>"}}}}}); err == nil {
+		t.Error("provisioner: bound without an owner, want refused")
 	}
 }

@@ -153,7 +153,7 @@ func TestLoadProfilesAndRest(t *testing.T) {
 		{c.Profiles["keeper"].Family, &contract.Family{Param: "kind", Of: "kinds", Where: map[string]bool{"split": true}}},
 		{c.Profiles["clerk"].Params[2].Type.Elem, &contract.Type{Kind: contract.TypePattern, Of: "shelf",
 			Within: &contract.Filter{Of: "kinds", Where: map[string]bool{"readable": true}},
-			Never:  &contract.Filter{Of: "kinds", Where: map[string]bool{"never-deleted": true}}}},
+			Never:  &contract.Filter{Of: "kinds", Where: map[string]bool{"never-deleted": true}}, Own: []string{"serial"}}},
 		{slices.Sorted(maps.Keys(c.Records["aim"].Cases)), []string{"none", "other", "own"}},
 		{c.Variants["aim"].Cases["none"], []contract.Template{}},
 		{c.Variants["aim"].Cases["other"], []contract.Template{tmpl(t, "other"), tmpl(t, "{tUser}"), tmpl(t, "{user}")}},

@@ -85,7 +85,7 @@ func (s *Scope) form(p *contract.Param, form string, n source.Node) {
 		p.Type = &contract.Type{Kind: contract.TypeMember, Of: "kinds", Within: where(m.Get("where"))}
 		p.Optional = m.Get("optional").Bool()
 	case "pattern":
-		m = n.Map("pattern", "within", "never", "optional", "also")
+		m = n.Map("pattern", "within", "never", "own", "optional", "also")
 		s.pattern(p, m)
 	default:
 		m = n.Map("optional", "also")
@@ -163,6 +163,38 @@ func (s *Scope) pattern(p *contract.Param, m source.Map) {
 	}
 	p.Type = &contract.Type{Kind: contract.TypePattern, Of: id, Within: filter(m.Get("within")), Never: filter(m.Get("never"))}
 	p.Optional = m.Get("optional").Bool()
+	if own := m.Get("own"); own.Given() {
+		p.Type.Own = own.Strings()
+		s.own(own, p.Type)
+	}
+}
+
+// own checks that the place of each named placeholder is certain in every key that has it: all before it are one token each.
+func (s *Scope) own(n source.Node, t *contract.Type) {
+	found := map[string]bool{}
+	for _, k := range contract.Sorted(s.Kinds) {
+		certain := true
+		for _, token := range k.Tokens() {
+			if !strings.ContainsAny(token, "{}") {
+				continue
+			}
+			name := strings.Trim(token, "{}")
+			g := s.Grammars[name]
+			certain = certain && g != nil && (!g.Dotted || g.AsToken != nil)
+			if !slices.Contains(t.Own, name) {
+				continue
+			}
+			if found[name] = true; !certain && k.Admitted(t) {
+				n.Fail(fmt.Sprintf("own %q has no certain place in the key of kind %s", name, k.Name), fmt.Sprintf("%q", k.Key.Source),
+					"placeholders of one token each up to it, named as their grammars", "")
+			}
+		}
+	}
+	for _, name := range t.Own {
+		if !found[name] {
+			n.Fail(fmt.Sprintf("own %q is in no key of a kind", name), "", "a placeholder of a kind's key", "")
+		}
+	}
 }
 
 func (s *Scope) named(n source.Node) *contract.Type {
