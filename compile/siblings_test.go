@@ -221,3 +221,31 @@ func TestOwn(t *testing.T) {
 		t.Error("provisioner: bound without an owner, want refused")
 	}
 }
+
+// TestFrom: an endpoint that states no principal is one of its own, by its instance.
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	c := embedded(t)
+	topology, _ := c.Topology("")
+	for _, tt := range []struct {
+		stated map[string]any
+		want   string
+	}{
+		{map[string]any{}, "local." + uid},
+		{map[string]any{"owner": owner}, owner + "." + uid},
+		{map[string]any{"owner": owner, "actor": "bob"}, owner + ".bob"},
+	} {
+		values := map[string]any{"space": "main", "endpoint": "build", "instance": uid, "epoch": "0", "commands": []any{}}
+		for k, v := range tt.stated {
+			values[k] = v
+		}
+		s, err := compile.NewScope(c, topology, c.Profiles["endpoint-serve"], compile.Input{Values: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tags, err := s.Tags()
+		if want := "principal:" + tt.want; err != nil || !slices.Contains(tags, want) {
+			t.Errorf("tags %v (%v), want %s", tags, err, want)
+		}
+	}
+}

@@ -146,7 +146,7 @@ func TestLoadProfilesAndRest(t *testing.T) {
 	for _, tt := range []struct {
 		got, want any
 	}{
-		{names, []string{"user", "connId", "role", "bins", "reads", "deals", "nonce", "main", "sort", "spare"}},
+		{names, []string{"user", "connId", "role", "bins", "reads", "deals", "nonce", "alias", "main", "sort", "spare"}},
 		{[]string{porter.Derive[0].Name, porter.Derive[1].Name}, []string{"me", "dash"}},
 		{porter.Tags, []string{"user", "me"}},
 		{[]int64{int64(porter.Gate), porter.Subs, int64(porter.Lifetime.Max)}, []int64{16384, 100, 30 * 24 * 3600 * secs}},

@@ -86,7 +86,7 @@ func (l *loader) siblings(n source.Node, r *contract.Record) {
 	for _, fields := range all {
 		for _, f := range fields {
 			if f.From != "" || f.Also != "" {
-				n.Fail(fmt.Sprintf("field %s of a record takes its value from elsewhere", f.Name), "", "neither also nor the default of a list, which are for parameters", "")
+				n.Fail(fmt.Sprintf("field %s of a record takes its value from elsewhere", f.Name), "", "neither also, from nor the default of a list, which are for parameters", "")
 			}
 		}
 		profiles.Siblings(n, fields)

@@ -80,11 +80,20 @@ func also(params source.Node, list []*contract.Param, names map[string]bool) {
 	}
 }
 
-// Siblings checks what a list says of the parameters, or fields of a record, beside it: it takes its default from another list of
-// scalars, and lies within one, or within a scalar field of a list of records ("commands.name").
+// Siblings checks what parameters, or fields of a record, say of those beside them: a scalar takes another's value, a list another
+// list's of scalars, where it is not given; a list lies within one, or within a scalar field of a list of records
+// ("commands.name").
 func Siblings(n source.Node, params []*contract.Param) {
 	for _, p := range params {
-		if p.From != "" && (p.From == p.Name || !coveredBy(params, p.From, false)) {
+		switch {
+		case p.From == "":
+		case p.Type.Kind != contract.TypeList:
+			if !slices.ContainsFunc(params, func(q *contract.Param) bool {
+				return q.Name == p.From && q != p && q.From == "" && q.Type.Kind == contract.TypeScalar
+			}) {
+				n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.From), "", "another scalar beside it, which has no from itself", "")
+			}
+		case p.From == p.Name || !coveredBy(params, p.From, false):
 			n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.From), "", "another list of scalars beside it", "")
 		}
 		if p.Within != "" && (p.Within == p.Name || !coveredBy(params, p.Within, true)) {

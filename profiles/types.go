@@ -63,14 +63,14 @@ func (s *Scope) form(p *contract.Param, form string, n source.Node) {
 			p.Default = d.OneOf(p.Type.Enum...)
 		}
 	case "grammar":
-		m = n.Map("grammar", "default", "optional", "also")
+		m = n.Map("grammar", "default", "from", "optional", "also")
 		p.Type = &contract.Type{Kind: contract.TypeScalar, Grammar: s.grammarNamed(m.Get("grammar"))}
 		if p.Type.Grammar == nil {
 			p.Type = &contract.Type{}
 		}
 		scalarExtras(p, m)
 	case "token", "dotted":
-		m = n.Map("token", "dotted", "max", "wildcards", "as-token", "hint", "default", "optional", "also")
+		m = n.Map("token", "dotted", "max", "wildcards", "as-token", "hint", "default", "from", "optional", "also")
 		p.Type = &contract.Type{Kind: contract.TypeScalar, Grammar: grammar("", m)}
 		scalarExtras(p, m)
 	case "record":
@@ -137,7 +137,11 @@ func (s *Scope) element(n source.Node) *contract.Type {
 // scalarExtras reads what may stand beside a scalar's grammar.
 func scalarExtras(p *contract.Param, m source.Map) {
 	p.Optional = m.Get("optional").Bool()
-	d := m.Get("default")
+	d, from := m.Get("default"), m.Get("from")
+	p.From = from.Text()
+	if d.Given() && from.Given() {
+		from.Fail("default and from exclude each other", "", "one of them", "")
+	}
 	if !d.Given() {
 		return
 	}

@@ -55,8 +55,8 @@ type provisionEndpointCmd struct{ holderFlags }
 // Help is the example under the flags.
 func (provisionEndpointCmd) Help() string {
 	return "Example: cotalctl provision endpoint --space main -f serve.yaml --plan\n\n" +
-		"serve.yaml: {owner: local, actor: deployer, name: com.acme.deploy, instance: …, epoch: \"0\", commands: [{name: start, class: journal, action: true}], pools: [work], timers: true}\n\n" +
-		"Its service record and governance are the registration's to write."
+		"serve.yaml: {name: com.acme.deploy, instance: …, epoch: \"0\", commands: [{name: start, class: journal, action: true}], pools: [work], timers: true}\n\n" +
+		"Its service record and governance are the registration's to write. owner and actor, where they are given, are its principal."
 }
 
 func (c *provisionEndpointCmd) Run(a *app) error {

@@ -86,7 +86,7 @@ type Param struct {
 	Type     *Type
 	Optional bool
 	Default  any    // nil: none; string, bool; DefaultUserKey: the public user key
-	From     string // of a list: the parameter whose value is the default, or ""
+	From     string // the parameter beside it whose value it takes where it is not given, or ""
 	Within   string // of a list of texts: the sibling list, or "list.field" of one of records, that must cover every element, or ""
 	Also     string // of a parameter: a second key by which a file may give it, or ""
 	Needs    []Cond // of a boolean: what must hold of its siblings where it is true
