@@ -27,7 +27,45 @@ func direction(grants []Grant, dir Dir) List {
 type kept struct {
 	entry subject.Entry
 	rows  []string
-	lead  string // of a wildcard entry: what stands before its first wildcard
+}
+
+// coverers are plain wildcard entries by their lead: the tokens before the first wildcard, each with its dot. What an entry covers
+// begins with its lead, so that only the leads of a pattern need be looked at, however many entries there are.
+type coverers map[string][]*kept
+
+func (c coverers) add(k *kept) {
+	p := string(k.entry.Pattern)
+	lead := p[:strings.IndexAny(p, "*>")]
+	c[lead] = append(c[lead], k)
+}
+
+// of finds the first plain wildcard entry other than k, in the order of patterns, that covers it; nil where none does.
+func (c coverers) of(k *kept) *kept {
+	if k.entry.Queue != "" {
+		return nil
+	}
+	var first *kept
+	p := string(k.entry.Pattern)
+	for end := 0; end >= 0; end = next(p, end) {
+		for _, w := range c[p[:end]] {
+			if w != k && subject.Covers(w.entry.Pattern, k.entry.Pattern) {
+				if first == nil || w.entry.Pattern < first.entry.Pattern {
+					first = w
+				}
+				break
+			}
+		}
+	}
+	return first
+}
+
+// next is the end of the token that begins at start, its dot included, or -1 for the last token.
+func next(p string, start int) int {
+	i := strings.IndexByte(p[start:], '.')
+	if i < 0 {
+		return -1
+	}
+	return start + i + 1
 }
 
 func reduce(grants []Grant, dir Dir, deny bool) []Entry {
@@ -35,7 +73,7 @@ func reduce(grants []Grant, dir Dir, deny bool) []Entry {
 	top := maximal(list)
 	out := make([]*kept, 0, len(list))
 	for _, k := range list {
-		if by := coverer(top, k); by != nil {
+		if by := top.of(k); by != nil {
 			by.rows = append(by.rows, k.rows...)
 			continue
 		}
@@ -51,15 +89,19 @@ func reduce(grants []Grant, dir Dir, deny bool) []Entry {
 
 // maximal returns the plain wildcard entries that no other one covers. Distinct patterns never cover each other, so every
 // covered entry has a maximal coverer.
-func maximal(list []*kept) []*kept {
-	var wild []*kept
+func maximal(list []*kept) coverers {
+	wild, top := coverers{}, coverers{}
 	for _, k := range list {
 		if k.entry.Queue == "" && !k.entry.Pattern.IsLiteral() {
-			k.lead = string(k.entry.Pattern[:strings.IndexAny(string(k.entry.Pattern), "*>")])
-			wild = append(wild, k)
+			wild.add(k)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(wild), func(k *kept) bool { return coverer(wild, k) != nil })
+	for _, k := range list {
+		if k.entry.Queue == "" && !k.entry.Pattern.IsLiteral() && wild.of(k) == nil {
+			top.add(k)
+		}
+	}
+	return top
 }
 
 // distinct returns the entries of one list, sorted, exact repeats joined.
@@ -82,17 +124,4 @@ func distinct(grants []Grant, dir Dir, deny bool) []*kept {
 		list = append(list, &backing[i])
 	}
 	return list
-}
-
-// coverer finds a plain wildcard entry other than k that covers it.
-func coverer(wild []*kept, k *kept) *kept {
-	if k.entry.Queue != "" {
-		return nil
-	}
-	for _, w := range wild {
-		if w != k && strings.HasPrefix(string(k.entry.Pattern), w.lead) && subject.Covers(w.entry.Pattern, k.entry.Pattern) {
-			return w
-		}
-	}
-	return nil
 }

@@ -1,8 +1,7 @@
 package compile
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -36,13 +35,26 @@ func (v *value) identity() string {
 	if v.fields == nil && !v.isList {
 		return v.text
 	}
-	var b strings.Builder
-	b.WriteString(v.branch)
+	return string(v.appendIdentity(nil))
+}
+
+// appendIdentity writes every text with its length before it, so that no text can be taken for structure.
+func (v *value) appendIdentity(b []byte) []byte {
+	if v.fields == nil && !v.isList {
+		return appendSized(b, v.text)
+	}
+	b = appendSized(b, v.branch)
+	b = append(strconv.AppendInt(b, int64(len(v.list)), 10), '[')
 	for _, e := range v.list {
-		fmt.Fprintf(&b, "[%q]", e.identity())
+		b = e.appendIdentity(b)
 	}
+	b = append(strconv.AppendInt(b, int64(len(v.fields)), 10), '{')
 	for _, name := range contract.SortedKeys(v.fields) {
-		fmt.Fprintf(&b, "{%s %q}", name, v.fields[name].identity())
+		b = v.fields[name].appendIdentity(appendSized(b, name))
 	}
-	return b.String()
+	return b
+}
+
+func appendSized(b []byte, text string) []byte {
+	return append(append(strconv.AppendInt(b, int64(len(text)), 10), ':'), text...)
 }

@@ -142,22 +142,24 @@ func (c *doctorCmd) url(a *app) (string, error) {
 }
 
 // floors are the contract's version floors and the control line of its largest credential: every profile with sample
-// parameters, and every credential that the directory holds.
+// parameters in every account where it has rows, and every credential that the directory holds.
 func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
 	largest := 0
 	err := sampleScopes(ct, t, func(p *contract.Profile, scope *compile.Scope, err error) error {
 		if err != nil {
 			return err
 		}
-		set, err := compile.Compile(scope, "")
-		if err != nil {
-			return err
+		for _, account := range compile.Accounts(ct, t, p) {
+			set, err := compile.Compile(scope, account)
+			if err != nil {
+				return err
+			}
+			doc, err := document(set, p, scope)
+			if err != nil {
+				return err
+			}
+			largest = max(largest, doc.ConnectBytes)
 		}
-		doc, err := document(set, p, scope)
-		if err != nil {
-			return err
-		}
-		largest = max(largest, doc.ConnectBytes)
 		return nil
 	})
 	if err != nil {

@@ -49,6 +49,9 @@ func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *cont
 		return nil, nil, err
 	}
 	topology, ok := c.Topology(cmp.Or(f.Topology, recorded.Topology))
+	if !ok && f.Topology == "" && f.Contract != "" && f.Contract != recorded.Contract {
+		topology, ok = c.Topology("") // the record is of another contract; whoever provisions says so
+	}
 	if !ok && f.Topology == "" {
 		return nil, nil, failed(fmt.Errorf("topology of the space's record is not declared by %s, got %q", c.Name, recorded.Topology), "restore its space.yaml, or the contract that it names")
 	}

@@ -109,7 +109,7 @@ func spaceStateAt(t *testing.T, d *trust.Dir, url string) map[string]string {
 	t.Helper()
 	plan, _ := command(t, 0, "provision", "space", "main", "--dir", d.Path(), "--plan", "-o", "json")
 	wantOnlyNone(t, plan)
-	out := inventory(t, admin(t, d, url, "main", ""))
+	out := wholeInventory(t, d, url)
 	names, err := filepath.Glob(filepath.Join(d.Path(), "keys", "keys", "*", "*", "*.nk"))
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func principalState(t *testing.T, dir, verb string, frontier uint64) map[string]
 		plan, _ := command(t, 0, principalArgs(verb, dir, "--plan", "-o", "json")...)
 		wantOnlyNone(t, plan)
 		js := admin(t, d, url, "main", "")
-		out = inventory(t, js)
+		out = wholeInventory(t, d, url)
 		record, recorded := out["record cotal_acl_main/local-alice-"+strings.Repeat("a", 26)]
 		durable, err := js.ConsumerInfo("DM_main", "dm_local-alice-"+strings.Repeat("a", 26))
 		if frontier == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -87,7 +88,7 @@ func problemsOf(err error, t *contract.Topology, p *contract.Profile) contract.P
 type matrixShowCmd struct {
 	Profile string `help:"Only the rows of this profile, and its parameters." placeholder:"NAME"`
 	contractFlags
-	outputFlag
+	Output string `short:"o" enum:"text,json,markdown" default:"text" help:"Output format: text, json, or markdown for a page of the whole contract."`
 }
 
 // matrixDocument is the JSON form of a contract's rows.
@@ -127,6 +128,9 @@ func (c *matrixShowCmd) Run(a *app) error {
 			return err
 		}
 	}
+	if c.Output == "markdown" {
+		return c.markdown(a, ct)
+	}
 	doc := matrixDocument{Schema: "cotalctl/matrix/v1", Contract: ct.Name, Rows: []matrixRow{}, Profiles: []matrixProfile{}}
 	for _, row := range ct.Rows {
 		for _, p := range row.Profiles {
@@ -140,7 +144,7 @@ func (c *matrixShowCmd) Run(a *app) error {
 			doc.Profiles = append(doc.Profiles, matrixProfile{p.Name, p.Trust, lifetime(p), topology.Account(p.Name, p.Home), showParams(p)})
 		}
 	}
-	if c.json() {
+	if c.Output == "json" {
 		return writeJSON(a.stdout, doc)
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -156,6 +160,19 @@ func (c *matrixShowCmd) Run(a *app) error {
 		return err
 	}
 	return printParams(a.stdout, ct.Profiles[c.Profile])
+}
+
+// markdown prints the reference page. It has a column per topology, so that none is chosen.
+func (c *matrixShowCmd) markdown(a *app, ct *contract.Contract) error {
+	if c.Topology != "" {
+		return usage(errors.New("--topology goes with text and json, got -o markdown"), "the page shows every topology")
+	}
+	text, err := matrixPage(ct, c.Profile)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.stdout, text)
+	return err
 }
 
 func showRow(row *contract.Row, profile string) matrixRow {

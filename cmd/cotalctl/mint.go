@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
@@ -77,6 +78,11 @@ func (c *mintCmd) Run(a *app) error {
 	fmt.Fprintf(a.stdout, "%s: %s of space %s, user %s, expires %s, jwt %d bytes, connect %d bytes\n", shown(c.Out), profile.Name, space,
 		cred.PublicKey, time.Unix(cred.Expires, 0).UTC().Format(time.RFC3339), len(cred.JWT), cred.ConnectBytes(""))
 	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", firstText(in.Values["connId"], cred.PublicKey))
+	if c.Account == "" {
+		for _, other := range compile.Accounts(ct, topology, profile)[1:] {
+			fmt.Fprintf(a.stderr, "cotalctl: note: %s also holds rows in account %s: mint a second credential with --account %s\n", profile.Name, other, other)
+		}
+	}
 	return nil
 }
 

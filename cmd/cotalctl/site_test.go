@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/cotalctl/cotalctl/internal/embedded"
 	"github.com/cotalctl/cotalctl/internal/trust"
+	"github.com/cotalctl/cotalctl/matrix"
 )
 
 const patience = 30 * time.Second
@@ -59,6 +61,24 @@ func readPlan(t testing.TB, text string) planned {
 		t.Fatal("plan has no action")
 	}
 	return p
+}
+
+// wholeInventory is what stands in all accounts of the space "main" together.
+func wholeInventory(t testing.TB, d *trust.Dir, url string) map[string]string {
+	t.Helper()
+	c, err := matrix.Embedded(defaultContract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, _ := c.Topology("")
+	out := map[string]string{}
+	for _, account := range top.Accounts {
+		maps.Copy(out, inventory(t, admin(t, d, url, "main", trust.AccountID(top.Accounts, account))))
+	}
+	if len(out) == 0 {
+		t.Fatal("the space is empty")
+	}
+	return out
 }
 
 // wantOnlyNone fails unless the plan has actions and all are none.
@@ -157,9 +177,6 @@ func inventory(t testing.TB, js nats.JetStreamContext) map[string]string {
 			}
 			out["record "+bucket+"/"+k] = string(e.Value())
 		}
-	}
-	if len(out) == 0 {
-		t.Fatal("the account is empty")
 	}
 	return out
 }

@@ -108,7 +108,7 @@ func TestStockServer(t *testing.T) {
 		}
 	}
 	wantOnlyNone(t, on(0, "provision", "space", "main"))
-	if text, _ := command(t, 0, "broker", "config", "--dir", dir); strings.Count(text, "# main") != 1 {
+	if text, _ := command(t, 0, "broker", "config", "--dir", dir); strings.Count(text, "# main\n") != 1 {
 		t.Error("the next configuration does not preload the new account")
 	}
 	principal := func(verb string) string { return on(0, principalArgs(verb, dir)...) }

@@ -17,7 +17,7 @@ import (
 func TestTinyContract(t *testing.T) {
 	t.Parallel()
 	tiny := filepath.Join("..", "..", "testdata", "tiny")
-	for topology, accounts := range map[string][]string{"joint": {""}, "parted": {"main", "store"}} {
+	for topology, accounts := range map[string][]string{"joint": {""}, "parted": {"", "store"}} {
 		t.Run(topology, func(t *testing.T) {
 			t.Parallel()
 			tmp := t.TempDir()

@@ -48,6 +48,28 @@ func TestMeasureMint(t *testing.T) {
 	}
 }
 
+func TestMeasureWhole(t *testing.T) {
+	c := testCase(t)
+	c.whole.Endpoints = 4
+	f, err := measureWhole(c, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []sample{f.holder, f.holder2, f.space, f.space2} {
+		checkSample(t, s)
+		if s.allocs < 1 {
+			t.Errorf("%s, got %v allocations, want some", s.name, s.allocs)
+		}
+	}
+	// 12 commands for each of the two more endpoints, on two rails or as submissions, for two targets each.
+	if got, want := f.holderEntries-f.holderEntries1, 2*(6*2*2+6*2); got < want {
+		t.Errorf("entries of two more endpoints, got %d, want %d or more", got, want)
+	}
+	if f.sets <= len(c.contract.Profiles) || f.entries <= f.entries1 {
+		t.Errorf("got %d sets with %d entries after %d, want more than a set per profile, and more with more endpoints", f.sets, f.entries, f.entries1)
+	}
+}
+
 func TestMeasureProvision(t *testing.T) {
 	c := testCase(t)
 	f, err := measureProvision(t.Context(), c, 1)
@@ -116,10 +138,12 @@ func TestReport(t *testing.T) {
 		raw         int
 		want, wrong int // how often a verdict stands
 	}{
-		{"at the targets", 100, 99, 100, 3, 0},
-		{"beside them", 101, 100, 99, 0, 3},
+		{"at the targets", 100, 99, 100, 5, 0},
+		{"beside them", 101, 100, 99, 0, 5},
 	} {
 		f.mint.mint, f.mint.compile = us(c.mint), us(c.comp)
+		// 45 µs for half the rows: 99 are 2.2 times that, and 100 are more.
+		f.whole = wholeFigures{holder: us(45), holder2: us(c.comp), space: us(45), space2: us(c.comp), holderEntries1: 1, holderEntries: 2, entries1: 1, entries: 2}
 		f.provision = provisionFigures{project: us(130), raw: us(c.raw), calls: 15}
 		text := string(f.report())
 		if got := strings.Count(text, "**met**"); got != c.want {

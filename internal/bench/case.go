@@ -29,6 +29,7 @@ type subject struct {
 	space    string
 	settings map[string]string // names that the contract's settings bind
 	params   map[string]any
+	whole    wholeCase
 }
 
 func loadCase(data []byte) (*subject, error) {
@@ -36,6 +37,7 @@ func loadCase(data []byte) (*subject, error) {
 		Contract, Profile, Space string
 		Settings                 map[string]string // choice → value
 		Params                   map[string]any
+		Whole                    wholeCase
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -47,7 +49,7 @@ func loadCase(data []byte) (*subject, error) {
 		return nil, err
 	}
 	topology, _ := c.Topology("")
-	s := &subject{contract: c, topology: topology, profile: c.Profiles[file.Profile], space: file.Space, settings: map[string]string{}, params: file.Params}
+	s := &subject{contract: c, topology: topology, profile: c.Profiles[file.Profile], space: file.Space, settings: map[string]string{}, params: file.Params, whole: file.Whole}
 	if s.profile == nil {
 		return nil, fmt.Errorf("case: profile %q is not declared by %s", file.Profile, c.Name)
 	}

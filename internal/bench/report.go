@@ -11,6 +11,7 @@ import (
 const (
 	mintTarget      = 0.85                   // of the bare figure, or more
 	compileTarget   = 100 * time.Microsecond // less
+	linearTarget    = 2.2                    // times the time of half the rows, or less
 	provisionTarget = 1.3                    // of the raw calls' time, or less
 )
 
@@ -19,6 +20,7 @@ type figures struct {
 	machine   machine
 	name      string // of what was measured
 	mint      mintFigures
+	whole     wholeFigures
 	provision provisionFigures
 }
 
@@ -32,6 +34,7 @@ func (f figures) report() []byte {
 	fmt.Fprintf(&b, "- machine: %s, %d logical CPUs, GOMAXPROCS %d, %s\n- %s; %s\n- measured: %s; JWT of %d bytes\n\n", m.cpu, m.cpus, m.procs, m.platform,
 		m.goVersion, strings.Join(m.libraries, ", "), f.name, f.mint.jwtBytes)
 	f.mintTables(&b)
+	f.wholeTable(&b)
 	f.provisionTable(&b)
 	return b.Bytes()
 }
@@ -52,6 +55,22 @@ func (f figures) mintTables(b *bytes.Buffer) {
 		fmt.Fprintf(b, "| %s | %s | %s to %s | %.0f |\n", s.name, micros(s.median()), micros(s.quantile(0.1)), micros(s.quantile(0.9)), s.allocs)
 	}
 	fmt.Fprintf(b, "\nTarget: a compile in less than %s µs. Got %s µs: **%s**.\n\n", micros(compileTarget), micros(m.compile.median()), verdict(m.compile.median() < compileTarget))
+}
+
+func (f figures) wholeTable(b *bytes.Buffer) {
+	w := f.whole
+	fmt.Fprintf(b, "## Compile of a whole space\n\nThe largest profile is its holder with a capability of 12 commands, on two rails and two targets each, for every endpoint. The\n"+
+		"whole space is every profile, those of an endpoint once for each with 12 commands: %d sets with %d endpoints.\n\n"+
+		"| way | ms | 10th to 90th percentile, ms | entries | allocations | allocations of an entry |\n|---|---:|---|---:|---:|---:|\n", w.sets, w.endpoints)
+	for _, r := range []struct {
+		sample
+		entries int
+	}{{w.holder, w.holderEntries1}, {w.holder2, w.holderEntries}, {w.space, w.entries1}, {w.space2, w.entries}} {
+		fmt.Fprintf(b, "| %s | %s | %s to %s | %d | %.0f | %.0f |\n", r.name, millis(r.median()), millis(r.quantile(0.1)), millis(r.quantile(0.9)), r.entries, r.allocs, r.allocs/float64(r.entries))
+	}
+	holder, space := ratio(w.holder2, w.holder), ratio(w.space2, w.space)
+	fmt.Fprintf(b, "\nTarget: with twice the rows %.1f times the time or less. Got %.2f for the holder: **%s**; %.2f for the space: **%s**.\n\n",
+		linearTarget, holder, verdict(holder <= linearTarget), space, verdict(space <= linearTarget))
 }
 
 func (f figures) provisionTable(b *bytes.Buffer) {

@@ -135,8 +135,20 @@ var table = map[string]rule{
 		never:      map[string]string{opa: whyNoOPA, "testing": "a program of its own; the testing package would bring its flags"},
 		mayNotName: map[string]string{"os/exec": "figures of one process in one run compare; another process would be measured with its start"},
 	},
+	"internal/conformance": {
+		may: []string{"internal/contract", "internal/source"},
+		never: map[string]string{natsServer: whyNoServer, natsGo: "it accounts for words; what a broker does is for the tests that it names", opa: whyNoOPA,
+			jwt: "it accounts for words and reads no credential"},
+		mayNotName: map[string]string{"os/exec": whyPureIO, "net": whyPureIO, "net/http": whyPureIO},
+	},
+	"internal/conformance/gen": {
+		may:   []string{"internal/conformance", "internal/contract", "matrix"},
+		never: map[string]string{natsServer: whyNoServer, natsGo: whyNoServer, opa: whyNoOPA, "os/exec": "it reads the tree and writes one page"},
+	},
 	"internal/natstest": {may: []string{"internal/contract", "internal/trust", "internal/embedded", jwt, nkeys, natsGo, natsServer}, test: true},
-	"internal/imports":  {test: true},
+	"internal/spacetest": {may: []string{"compile", "internal/contract", "internal/mint", "internal/natstest", "internal/provision", jwt, nkeys, natsGo},
+		test: true},
+	"internal/imports": {test: true},
 }
 
 // everywhere holds for every package but the excepted ones, by any path.
@@ -146,7 +158,7 @@ var everywhere = []struct {
 	except []string
 }{
 	{opa, whyNoOPA, []string{"audit/rego", "cmd/cotalctl"}},
-	{natsServer, whyNoServer, []string{"internal/bench", "internal/embedded", "internal/natstest", "cmd/cotalctl"}},
+	{natsServer, whyNoServer, []string{"internal/bench", "internal/embedded", "internal/natstest", "internal/spacetest", "cmd/cotalctl"}},
 	{kong, "flags are read in one place", []string{"cmd/cotalctl"}},
 	{cmpM, "it panics on unexported fields; a comparison for tests only", nil},
 	{rapid, "property tests only", nil},
@@ -154,5 +166,5 @@ var everywhere = []struct {
 	{testscript, "script tests only", nil},
 	{staticcheck, "a tool, never a library", nil},
 	{"plugin", "no code is loaded at run time", nil},
-	{"testing", whyTestServer, []string{"internal/natstest"}},
+	{"testing", whyTestServer, []string{"internal/natstest", "internal/spacetest"}},
 }

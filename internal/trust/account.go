@@ -43,9 +43,10 @@ type Account struct {
 	Claims         *jwt.AccountClaims
 }
 
-// AccountID is the name under which this package keeps one of a space's accounts: "" where it is the only one.
+// AccountID is the name under which this package keeps one of a space's accounts: "" for the first, which is the space's own
+// whatever others stand beside it.
 func AccountID(accounts []string, name string) string {
-	if len(accounts) == 1 && accounts[0] == name {
+	if len(accounts) > 0 && accounts[0] == name {
 		return ""
 	}
 	return name

@@ -247,8 +247,9 @@ func operatorSeed(t *testing.T, dir string) string {
 }
 
 func TestAccountID(t *testing.T) {
-	got := []string{trust.AccountID([]string{"space"}, "space"), trust.AccountID([]string{"space", "host"}, "space"), trust.AccountID(nil, "x")}
-	if diff := cmp.Diff([]string{"", "space", "x"}, got); diff != "" {
+	got := []string{trust.AccountID([]string{"space"}, "space"), trust.AccountID([]string{"space", "host"}, "space"), trust.AccountID([]string{"space", "host"}, "host"),
+		trust.AccountID(nil, "x")}
+	if diff := cmp.Diff([]string{"", "", "host", "x"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/matrix"
+)
+
+// TestFloorsOfEveryAccount: a holder in two accounts connects with two credentials, and the larger may be the other account's.
+func TestFloorsOfEveryAccount(t *testing.T) {
+	t.Parallel()
+	c, err := matrix.Embedded("cotal-v0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	split, ok := c.Topology("split")
+	if !ok {
+		t.Fatal("the contract has no topology of several accounts")
+	}
+	const profile = "read-mediator" // its durables stand in the other account, its replies at home
+	maps.DeleteFunc(c.Profiles, func(name string, _ *contract.Profile) bool { return name != profile })
+	home := 0
+	err = sampleScopes(c, split, func(p *contract.Profile, scope *compile.Scope, err error) error {
+		if err != nil {
+			return err
+		}
+		set, err := compile.Compile(scope, "")
+		if err != nil {
+			return err
+		}
+		doc, err := document(set, p, scope)
+		if err != nil {
+			return err
+		}
+		home = max(home, doc.ConnectBytes)
+		return nil
+	})
+	if err != nil || home == 0 {
+		t.Fatalf("the largest CONNECT at home is %d bytes, %v", home, err)
+	}
+	floors, err := (&doctorCmd{dirFlag: dirFlag{Dir: t.TempDir()}}).floors(c, split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if floors.ControlLine <= home+connectMargin {
+		t.Errorf("floor, got %d, want more than %d, which the home account alone asks for", floors.ControlLine, home+connectMargin)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// residuals says in words what compromised holders can still do, and whose rows it is true of.
+func (p *page) residuals() {
+	p.section("Residuals")
+	p.line("What a compromised holder of a row can do beyond it, and what bounds that.")
+	rows, holders := map[string][]string{}, map[string][]string{}
+	for _, row := range p.c.Rows {
+		for _, id := range row.Residuals {
+			rows[id] = append(rows[id], row.ID)
+			for _, profile := range row.Profiles {
+				if profile != "*" && !slices.Contains(holders[id], profile) {
+					holders[id] = append(holders[id], profile)
+				}
+			}
+			if slices.Contains(row.Profiles, "*") {
+				holders[id] = append(holders[id], "*")
+			}
+		}
+	}
+	for _, r := range contract.Sorted(p.c.Residuals) {
+		p.line("")
+		p.line("### Residual %s", r.ID)
+		p.line("")
+		p.line("- Who: %s.", mdText(r.Who))
+		p.line("- Can: %s.", mdText(r.Can))
+		p.line("- Bound: %s; %s.", mdText(r.Bound), mdText(r.Cite))
+		if len(rows[r.ID]) == 0 {
+			p.line("- No row has it.")
+			continue
+		}
+		slices.Sort(holders[r.ID])
+		p.line("- Holders: %s.", p.holders(holders[r.ID]))
+		p.line("- Rows (%d): %s.", len(rows[r.ID]), strings.Join(rows[r.ID], ", "))
+	}
+}
+
+func (p *page) holders(names []string) string {
+	if slices.Contains(names, "*") {
+		return "every profile"
+	}
+	return mdLinks("Profile", names)
+}
+
+func (p *page) invariants() {
+	p.section("Invariants")
+	p.line("What the audit holds every compiled set of this contract against; the kinds are in [audit.md](audit.md).")
+	p.line("")
+	var rows [][]string
+	for _, i := range p.c.Invariants {
+		rows = append(rows, []string{i.Code, mdCode(i.Kind), i.Severity, strings.Join(p.subjectOf(i), "; "), mdText(i.Cite)})
+	}
+	p.table([]string{"code", "kind", "severity", "about", "clause"}, rows)
+}
+
+// subjectOf says what an invariant is about, in the order of its fields.
+func (p *page) subjectOf(i *contract.Invariant) []string {
+	var out []string
+	say := func(given bool, format string, args ...any) {
+		if given {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	families := make([]string, len(i.Families))
+	for n, f := range i.Families {
+		families[n] = f.String()
+	}
+	say(len(families) > 0, "%s", mdCodes(families))
+	say(i.Verb != "", "verb %s", mdCode(i.Verb))
+	say(len(i.On) > 0, "on %s", mdLinks("Resource", i.On))
+	for _, at := range slices.Sorted(maps.Keys(i.Tokens)) {
+		say(true, "token %d is %s", at, mdCode(i.Tokens[at]))
+	}
+	say(i.Token > 0, "token %d", i.Token)
+	say(!i.Queue.IsZero(), "queue %s", mdCode(i.Queue.String()))
+	say(i.Class != "", "class %s", mdCode(i.Class))
+	say(len(i.By) > 0, "by %s", mdLinks("Profile", i.By))
+	say(len(i.Profiles) > 0, "of %s", mdLinks("Profile", i.Profiles))
+	return out
+}
