@@ -196,7 +196,7 @@ func TestServeGolden(t *testing.T) {
 		args []string
 		in   func(account string) bool
 	}{
-		{"single", nil, all},
+		{"single", []string{"--topology", "single"}, all},
 		{"split space", []string{"--topology", "split", "--account", "space"}, func(a string) bool { return a != "authority" }},
 		{"split authority", []string{"--topology", "split", "--account", "authority"}, func(a string) bool { return a != "space" }},
 	} {

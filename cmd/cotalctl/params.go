@@ -27,6 +27,9 @@ func showParams(p *contract.Profile) []showParam {
 	}
 	for _, param := range p.Params {
 		s := showParam{Name: param.Name, Shape: shape(param.Type), Default: param.From}
+		if param.From != "" && param.Type.Kind != contract.TypeList {
+			s.Default = "{" + param.From + "}" // else it could be the text itself
+		}
 		if param.Default != nil {
 			s.Default = fmt.Sprint(param.Default)
 		}
