@@ -250,7 +250,7 @@ func endpointState(t *testing.T, dir, verb string) (out map[string]string) {
 	visit(t, dir, func(d *trust.Dir, url string) {
 		plan, _ := command(t, 0, endpointArgs(verb, dir, "--plan", "-o", "json")...)
 		wantOnlyNone(t, plan)
-		out = inventory(t, admin(t, d, url, "main", ""))
+		out = wholeInventory(t, d, url)
 	})
 	return out
 }
