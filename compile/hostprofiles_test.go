@@ -92,6 +92,8 @@ var holders = []holder{
 		pub: []string{"cotal.main.ep.one.manager.<describe|list|spawn>." + who + ".*", "cotal.main.ep.one.manager.<stop|despawn>.owner." + owner + "." + who + ".*"},
 		sub: []string{"cotal.main.ep.reply.*.*.*." + who + ".*"}, only: true},
 	{profile: "probe", only: true, never: []string{">"}},
+	// Without a handle it has the rail of its replies, and nothing of the messaging plane whatever the handle says.
+	{profile: "redeemed", sub: []string{"cotal.main.ep.reply.*.*.*." + who + ".*"}, only: true, never: []string{">"}},
 	{profile: "doctor",
 		pub:  []string{"$SYS.REQ.SERVER.PING.<VARZ|JSZ|ROUTEZ|GATEWAYZ|LEAFZ|ACCOUNTZ|CONNZ|STATSZ>", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP", "$SYS.REQ.USER.INFO"},
 		only: true, never: []string{"$SYS.REQ.CLAIMS.>", "$SYS.REQ.SERVER.*.KICK"}},

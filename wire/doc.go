@@ -1,6 +1,7 @@
 // Package wire is the public reading of the Cotal wire contract, v0.5, on the side of a client or a reader: subjects and their
 // senders (§3), principals and owner tokens (§2), channels (§3, §7), envelopes and the surfacing boundary (§4, §5, §12), and
-// the presence and channel-configuration records (§6, §7).
+// the presence and channel-configuration records (§6, §7); and of capability handles (§13.6): their closed form, what each confers
+// as the parameters of a profile, and whether one is contained in another.
 //
 // It owns the checks; it holds no connection, no clock and no authority. A subject that parses is not thereby a delivery:
 // [ParseSubject] splits only, and [Surfaceable] or [Receive] decide whether a reader may show what arrived. Where the

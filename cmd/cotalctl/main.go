@@ -44,6 +44,7 @@ type cli struct {
 	Deprovision deprovisionCmd `cmd:"" help:"Remove what one principal or endpoint owns in a space."`
 	Mint        mintCmd        `cmd:"" help:"Mint a credential of a profile from the keys of a space."`
 	Compile     compileCmd     `cmd:"" help:"Print the permission set of a profile, each entry with its rows."`
+	Handle      handleCmd      `cmd:"" help:"Compile a capability handle, or check a chain of them."`
 	Audit       auditCmd       `cmd:"" help:"Find what a contract or credential admits and should not."`
 	Doctor      doctorCmd      `cmd:"" help:"Check a live cluster against the floors of a contract."`
 	Matrix      matrixCmd      `cmd:"" help:"Check a contract, or show its rows."`

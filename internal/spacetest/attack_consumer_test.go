@@ -11,18 +11,31 @@ import (
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
 
-// stock makes n messages ready for a consumer, each on a subject of its own where its filter has room for one.
-func (h *thief) stock(stream, consumer string, n int) {
+// stock makes n messages ready for a consumer, each on a subject of its own where its filter has room for one, and returns what the
+// last of them says.
+func (h *thief) stock(stream, consumer string, n int) (last string) {
 	h.t.Helper()
 	info, err := h.js.ConsumerInfo(stream, consumer)
 	if err != nil {
 		h.t.Fatalf("%s %s: %v", stream, consumer, err)
 	}
 	for range n {
-		if _, err := h.js.Publish(fill(info.Config.FilterSubject, h.id()), []byte("stock")); err != nil {
+		id := h.id()
+		last = "stock " + id
+		if _, err := h.js.Publish(fill(info.Config.FilterSubject, id), []byte(last)); err != nil {
 			h.t.Fatal(err)
 		}
 	}
+	return last
+}
+
+// upTo pulls until the message that says so: a consumer hears of what was stored a little after its publisher did.
+func (h *thief) upTo(stream, consumer, last string) (out []*nats.Msg) {
+	h.t.Helper()
+	for len(out) == 0 || string(out[len(out)-1].Data) != last {
+		out = append(out, h.Next(stream, consumer))
+	}
+	return out
 }
 
 // exists makes the consumer of a pull where its holder would create it first.
@@ -40,8 +53,8 @@ func (h *thief) exists(stream, consumer string) {
 	}
 }
 
-// drain leaves nothing that a consumer would deliver at once, and returns what there was; ask is a subject that conveys its pull.
-func (h *thief) drain(ask, verb string) (out []*nats.Msg) {
+// drain leaves nothing that a consumer would deliver at once; ask is a subject that conveys its pull.
+func (h *thief) drain(ask, verb string) {
 	h.t.Helper()
 	for {
 		msg, err := h.Request(ask, []byte(verb+`{"batch":1,"no_wait":true}`), spacetest.Patience)
@@ -49,9 +62,8 @@ func (h *thief) drain(ask, verb string) (out []*nats.Msg) {
 			h.t.Fatalf("%s: %v", ask, err)
 		}
 		if msg.Header.Get("Status") != "" {
-			return out
+			return
 		}
-		out = append(out, msg)
 	}
 }
 
@@ -76,9 +88,8 @@ func (h *thief) pulls(stream, consumer string) []redirect {
 			h.exists(stream, consumer)
 			h.stock(stream, consumer, len(targets))
 			for _, target := range targets {
-				h.must(natstest.PubOp(next, target, `{"batch":1,"no_wait":true}`))
+				h.must(natstest.PubOp(next, target, fmt.Sprintf(`{"batch":1,"expires":%d}`, spacetest.Patience.Nanoseconds())))
 			}
-			h.drain(next, "")
 		}},
 		{"no message", status(`{"batch":1,"no_wait":true}`)},
 		{"expiry", status(`{"batch":1,"expires":30000000}`)},
@@ -98,7 +109,6 @@ func (h *thief) ackPulls(stream, consumer string) []redirect {
 			for _, target := range targets {
 				h.must(natstest.PubOp(ack, target, body))
 			}
-			h.drain(ack, "+NXT ")
 		}
 	}
 	return []redirect{{"+NXT message", run("+NXT", true)}, {"+NXT status", run(`+NXT {"batch":1,"no_wait":true}`, false)}}

@@ -157,8 +157,7 @@ func (b *blast) read(h *thief) {
 			b.consume(b.own[tokens[2]], h.pushed(e.Pattern))
 		case strings.HasPrefix(api, "CONSUMER.MSG.NEXT."):
 			h.exists(tokens[3], tokens[4])
-			h.stock(tokens[3], tokens[4], 1)
-			got := h.drain(e.Pattern, "")
+			got := h.upTo(tokens[3], tokens[4], h.stock(tokens[3], tokens[4], 1))
 			b.consume(b.own[tokens[3]], got)
 			if slices.ContainsFunc(h.set.Pub.Allow,
 				func(a compile.Entry) bool { return a.Pattern == "$JS.ACK."+tokens[3]+"."+tokens[4]+".>" }) {
