@@ -102,7 +102,7 @@ func (a *auditor) shape(profile *contract.Profile, open, fixed map[string]string
 		}
 		held.Params[i] = &own
 	}
-	first, second := compile.Samples(a.cfg.Contract, profile, space, 0), compile.Samples(a.cfg.Contract, profile, space, 1)
+	first, second := compile.SamplesOf(a.cfg.Contract, profile, space, 0, values), compile.SamplesOf(a.cfg.Contract, profile, space, 1, values)
 	seen, reached, unsure := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range first {
 		for _, account := range compile.Accounts(a.cfg.Contract, a.topology, profile) {
@@ -126,7 +126,7 @@ func (a *auditor) shape(profile *contract.Profile, open, fixed map[string]string
 	return s
 }
 
-// grants resolves a sample in an account with the stated values put in.
+// grants resolves a sample in an account with the stated values put in, also over what the sample is about.
 func (a *auditor) grants(profile *contract.Profile, in compile.Input, stated map[string]string, account string) ([]compile.Grant, error) {
 	for name, value := range stated {
 		in.Values[name] = value

@@ -2,13 +2,11 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // Input is what a caller gives for a profile's parameters: string, bool, []any and map[string]any, as a parameter file or
@@ -28,46 +26,27 @@ const SpaceParam = "space"
 
 // binder checks values against declared types and collects what is wrong.
 type binder struct {
-	c     *contract.Contract
-	input Input
-	probs contract.Problems
+	c      *contract.Contract
+	params []*contract.Param // of the profile
+	input  Input
+	probs  contract.Problems
 }
 
 // bind checks every parameter of p and returns them by name. Problems name the parameter by its path.
 func bind(c *contract.Contract, p *contract.Profile, in Input) (map[string]*value, contract.Problems) {
-	b := &binder{c: c, input: in}
 	params := parameters(c, p)
+	b := &binder{c: c, params: params, input: in}
 	out := make(map[string]*value, len(params))
 	for _, param := range params {
 		if v := b.param(param, in.Values[param.Name], param.Name); v != nil {
 			out[param.Name] = v
 		}
 	}
-	for _, param := range params {
-		b.within(param, out)
+	if len(b.probs) == 0 {
+		b.siblings(params, out, "")
 	}
 	b.unknown(in.Values, params, "", "parameter")
 	return out, b.probs
-}
-
-// within holds the elements of a list against the patterns of the list that must cover them, such as the channels joined at
-// boot against the read ACL.
-func (b *binder) within(p *contract.Param, bound map[string]*value) {
-	list, limit := bound[p.Name], bound[p.Within]
-	if p.Within == "" || list == nil {
-		return
-	}
-	var patterns []subject.Pattern
-	if limit != nil {
-		for _, v := range limit.list {
-			patterns = append(patterns, subject.Pattern(v.text))
-		}
-	}
-	for i, v := range list.list {
-		if w, outside := subject.WitnessOutside(subject.Pattern(v.text), patterns); outside {
-			b.fail(fmt.Sprintf("%s.%d", p.Name, i), "reaches beyond "+p.Within, quote(v.text)+", which reaches "+quote(w), "what "+p.Within+" covers", "")
-		}
-	}
 }
 
 // parameters are all that a profile takes: the space, the member of a family, and what it declares. A nil contract leaves out
@@ -93,7 +72,21 @@ func (b *binder) fail(path, what, got, want, hint string) {
 	if len(b.probs) >= maxProblems {
 		return
 	}
-	b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[path], What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
+	b.probs = append(b.probs, &contract.Problem{Pos: b.pos(path), What: "parameter " + path + ": " + what, Got: got, Want: want, Hint: hint})
+}
+
+// pos is where a value stands in a file: what is missing stands in what surrounds it.
+func (b *binder) pos(path string) contract.Pos {
+	for {
+		if pos, ok := b.input.Pos[path]; ok {
+			return pos
+		}
+		at := strings.LastIndexByte(path, '.')
+		if at < 0 {
+			return contract.Pos{}
+		}
+		path = path[:at]
+	}
 }
 
 func (b *binder) unknown(given map[string]any, known []*contract.Param, prefix, noun string) {
@@ -106,9 +99,11 @@ func (b *binder) unknown(given map[string]any, known []*contract.Param, prefix, 
 			names[i] = p.Name
 		}
 		b.probs = append(b.probs, &contract.Problem{Pos: b.input.Pos[prefix+name],
-			What: "unknown " + noun, Got: quote(prefix + name), Want: "one of " + strings.Join(names, ", ")})
+			What: "unknown " + noun, Got: quote(prefix + name), Want: "one of " + strings.Join(names, ", "), Hint: listParameters})
 	}
 }
+
+const listParameters = "matrix show --profile lists the parameters"
 
 // param binds one parameter or field, applying its default; nil is absent (optional) or reported.
 func (b *binder) param(p *contract.Param, given any, path string) *value {
@@ -119,9 +114,9 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 		return b.value(p.Type, given, path)
 	}
 	if !p.Optional {
-		hint := "give it with --set " + path + "=… or in --params FILE; matrix show --profile lists the parameters"
+		hint := "give it with --set " + path + "=… or in -f FILE; " + listParameters
 		if strings.Contains(path, ".") {
-			hint = "give it in --params FILE: a flag carries no records"
+			hint = "give it in -f FILE: a flag carries no records"
 		}
 		b.fail(path, "missing", "nothing", describe(p.Type), hint)
 	}
@@ -202,9 +197,7 @@ func (b *binder) list(t *contract.Type, given any, path string) *value {
 			continue
 		}
 		seen[key] = true
-		if e.record != nil {
-			e.path, e.pos = at, b.input.Pos[at]
-		}
+		e.path, e.pos = at, b.input.Pos[at]
 		v.list = append(v.list, e)
 	}
 	return v
@@ -219,6 +212,9 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 			b.fail(path, "is no case of "+r.Name, show(given), "one of "+strings.Join(caseNames(r), ", "), "")
 			return nil
 		}
+		if _, bare := given.(string); !bare {
+			path += "." + branch
+		}
 		v.branch, v.text, given = branch, branch, inner
 	}
 	m, ok := given.(map[string]any)
@@ -226,10 +222,14 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 		b.fail(path, "is not a record", show(given), "the fields of "+r.Name, "")
 		return nil
 	}
+	before := len(b.probs)
 	for _, f := range fields {
 		if fv := b.param(f, m[f.Name], path+"."+f.Name); fv != nil {
 			v.fields[f.Name] = fv
 		}
+	}
+	if len(b.probs) == before { // what did not bind would be missed in what refers to it
+		b.siblings(fields, v.fields, path+".")
 	}
 	b.unknown(m, fields, path+".", "field")
 	return v

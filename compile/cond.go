@@ -64,6 +64,31 @@ func allFields(conds []contract.Cond, e *value) (bool, error) {
 	return true, nil
 }
 
+// Each calls do for every binding of the each items, innermost last, that meets the conditions. What it takes counts as used.
+func (s *Scope) Each(items []contract.Each, when []contract.Cond, do func(*Scope) error) error {
+	if len(items) > 0 {
+		elements, err := s.elements(items[0])
+		if err != nil {
+			return err
+		}
+		for _, v := range elements {
+			v.iterated = true
+			if err := s.with(items[0].As, v).Each(items[1:], when, do); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	ok, err := s.Holds(when)
+	if err != nil || !ok {
+		return err
+	}
+	for i := range s.frames {
+		s.frames[i].v.used = true
+	}
+	return do(s)
+}
+
 // elements returns what an each item iterates over, in order.
 func (s *Scope) elements(e contract.Each) ([]*value, error) {
 	if e.Path != nil {

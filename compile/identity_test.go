@@ -114,7 +114,7 @@ func (id identity) known(c *contract.Contract, other identity) map[string]any {
 		map[string]any{"dec": map[string]any{"endpoint": id.endpoint}}, map[string]any{"goal": map[string]any{"endpoint": id.endpoint}},
 		map[string]any{"events": map[string]any{"endpoint": id.endpoint, "gid": id.gid, "n": "0", "topic": ">"}},
 		map[string]any{"progress": map[string]any{"endpoint": id.endpoint, "gid": id.gid, "n": id.n}},
-		map[string]any{"record": map[string]any{"gid": id.gid, "n": id.n, "subtree": "goal.>"}}}
+		map[string]any{"record": map[string]any{"gid": id.gid, "n": id.n, "subtree": "goal.*." + id.owner + "." + id.actor + "." + id.uid + ".>"}}}
 	return map[string]any{
 		"owner": id.owner, "actor": id.actor, "uid": id.uid, "role": id.role, "connId": id.connID, "endpoint": id.endpoint,
 		"instance": id.instance, "epoch": id.epoch,

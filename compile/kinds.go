@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +12,12 @@ import (
 
 func (b *binder) member(t *contract.Type, name, path string) *value {
 	k, ok := b.c.Kinds[name]
-	if ok && kindHas(k, t.Within) {
+	if ok && t.Within.Holds(k) {
 		return &value{text: name, kind: k}
 	}
 	var names []string
 	for _, k := range contract.Sorted(b.c.Kinds) {
-		if kindHas(k, t.Within) {
+		if t.Within.Holds(k) {
 			names = append(names, k.Name)
 		}
 	}
@@ -33,22 +34,92 @@ func (b *binder) subtree(t *contract.Type, text, path string) *value {
 	}
 	within := t.Within == nil
 	for _, k := range contract.Sorted(b.c.Kinds) {
-		forbidden := t.Never != nil && kindHas(k, t.Never) || !kindHas(k, t.Within)
+		forbidden := !k.Admitted(t)
 		for _, tree := range kindTrees(k) {
 			switch {
 			case forbidden && subject.Overlaps(tree, p):
-				b.fail(path, "reaches kind "+k.Name, quote(text), "a subtree outside it", "")
+				b.fail(path, "reaches kind "+k.Name, quote(text), "a subtree outside it", "allowed: "+b.allowedTrees(t))
 				return nil
 			case !forbidden && subject.Covers(tree, p):
-				within = true
+				if within = true; !b.own(t, k, p, path) {
+					return nil
+				}
 			}
 		}
 	}
 	if !within {
-		b.fail(path, "lies in no allowed kind", quote(text), "a subtree of one allowed kind", "")
+		b.fail(path, "lies in no allowed kind", quote(text), "a subtree of one allowed kind", "allowed: "+b.allowedTrees(t))
 		return nil
 	}
 	return textValue(text)
+}
+
+// own holds a subtree to the holder: where the key has one of the named placeholders, the subtree has the holder's parameter of
+// that name, or is too short to reach a key. A profile that declares no such parameter holds subtrees for others.
+func (b *binder) own(t *contract.Type, k *contract.Kind, p subject.Pattern, path string) bool {
+	got := p.Tokens()
+	for i, token := range k.Tokens() {
+		name := strings.Trim(token, "{}")
+		if name == token || !slices.Contains(t.Own, name) || !b.declares(name) || i >= len(got) && got[len(got)-1] != ">" {
+			continue
+		}
+		mine := b.holders(name)
+		if i < len(got) && got[i] == mine && mine != "" {
+			continue
+		}
+		b.fail(path, "reaches beyond the holder's own "+k.Name, quote(string(p)), quote(b.ownTree(t, k)), "name there the "+strings.Join(t.Own, ", ")+" of the holder")
+		return false
+	}
+	return true
+}
+
+// holders is the holder's own value of a parameter, or "".
+func (b *binder) holders(name string) string {
+	for _, p := range b.params {
+		if p.Name != name {
+			continue
+		}
+		if text, ok := b.input.Values[name].(string); ok {
+			return text
+		}
+		text, _ := b.fallback(p).(string)
+		return text
+	}
+	return ""
+}
+
+func (b *binder) declares(name string) bool {
+	return slices.ContainsFunc(b.params, func(p *contract.Param) bool { return p.Name == name })
+}
+
+// ownTree is the widest subtree of a kind that is the holder's own.
+func (b *binder) ownTree(t *contract.Type, k *contract.Kind) string {
+	var tokens []string
+	last := 0
+	for i, token := range k.Tokens() {
+		name := strings.Trim(token, "{}")
+		switch v := b.holders(name); {
+		case name == token:
+			tokens = append(tokens, token)
+		case !slices.Contains(t.Own, name):
+			tokens = append(tokens, "*")
+		default:
+			tokens, last = append(tokens, cmp.Or(v, "<"+name+">")), i
+		}
+	}
+	return strings.Join(tokens[:last+1], ".") + ".>"
+}
+
+// allowedTrees lists the kinds that a subtree may be of, each as a pattern that holds all of it.
+func (b *binder) allowedTrees(t *contract.Type) string {
+	var out []string
+	for _, k := range contract.Sorted(b.c.Kinds) {
+		if k.Admitted(t) {
+			trees := kindTrees(k)
+			out = append(out, string(trees[len(trees)-1]))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // kindTrees are patterns that hold every key of a kind and its halves: the literal tokens in front, and all below them. How many
@@ -130,17 +201,4 @@ func (s *Scope) openShape(p *contract.Profile, at int) string {
 		}
 	}
 	return strings.Join(tokens, ".")
-}
-
-func kindHas(k *contract.Kind, f *contract.Filter) bool {
-	if f == nil {
-		return true
-	}
-	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-	for name, want := range f.Where {
-		if flags[name] != want {
-			return false
-		}
-	}
-	return true
 }

@@ -54,7 +54,7 @@ func Resolve(s *Scope, account string) ([]Grant, error) {
 		if !appliesTo(row, s.profile.Name, s.topology.Name) || row.Op.Kind == contract.OpShare {
 			continue
 		}
-		r.row, r.rows = row, []string{row.ID}
+		r.row, r.rows, r.from = row, []string{row.ID}, nil
 		if err := r.each(s, row.Each); err != nil {
 			if errors.Is(err, errTooMany) {
 				return nil, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the credential grew too large", Got: fmt.Sprintf("more than %d grants", MaxGrants), Want: "less",
@@ -76,21 +76,30 @@ type resolver struct {
 	rows     []string // the row's id, shared by its grants
 	grants   []Grant
 	probs    contract.Problems
-	bindings int // of each items, whether they met their conditions or not
+	bindings int    // of each items, whether they met their conditions or not
+	from     *value // the innermost element that a file gave, of the binding that is emitted
 }
 
+// fail reports a row that cannot be granted as it is bound: where the input that it iterates stands, else where the row does.
 func (r *resolver) fail(err error) {
-	if p, ok := err.(*contract.Problem); ok {
-		p.Pos, p.Row = r.row.Pos, r.row.ID
-		r.probs = append(r.probs, p)
-		return
+	p, ok := err.(*contract.Problem)
+	if !ok {
+		p = &contract.Problem{What: err.Error()}
 	}
-	r.probs = append(r.probs, &contract.Problem{Pos: r.row.Pos, Row: r.row.ID, What: err.Error()})
+	p.Pos, p.Row = r.row.Pos, r.row.ID
+	if r.from != nil {
+		p.Pos = r.from.pos
+		if p.Hint == "" {
+			p.Hint = "it comes from parameter " + r.from.path
+		}
+	}
+	r.probs = append(r.probs, p)
 }
 
 // each iterates the remaining each items, innermost last, and emits the row's grants for every binding that meets its
 // conditions. Conditions are tested once all names are bound.
 func (r *resolver) each(s *Scope, rest []contract.Each) error {
+	r.from = nil
 	if len(rest) > 0 {
 		elements, err := s.elements(rest[0])
 		if err != nil {
@@ -112,7 +121,10 @@ func (r *resolver) each(s *Scope, rest []contract.Each) error {
 		return err
 	}
 	for i := range s.frames {
-		s.frames[i].v.used = true
+		v := s.frames[i].v
+		if v.used = true; v.pos != (contract.Pos{}) {
+			r.from = v
+		}
 	}
 	if r.row.Unbound != "" {
 		child := *s

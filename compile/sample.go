@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -20,7 +21,12 @@ type Sample struct {
 // for one text of a grammar may stay out of reach. n picks the identities: different n give different values of every grammar
 // that admits as many.
 func Samples(c *contract.Contract, p *contract.Profile, space string, n int) []Sample {
-	s := sampler{c: c, n: n}
+	return SamplesOf(c, p, space, n, nil)
+}
+
+// SamplesOf is Samples for a caller that puts the stated parameters in: what must be the holder's own names those.
+func SamplesOf(c *contract.Contract, p *contract.Profile, space string, n int, stated map[string]string) []Sample {
+	s := sampler{c: c, n: n, stated: stated}
 	full := s.input(p, space, true)
 	out := []Sample{{"full", full}, {"minimal", s.input(p, space, false)}}
 	for _, param := range p.Params {
@@ -74,15 +80,16 @@ func choiceName(v any) string {
 
 // sampler makes the values of one identity.
 type sampler struct {
-	c *contract.Contract
-	n int
+	c      *contract.Contract
+	n      int
+	stated map[string]string
 }
 
 // members repeats the samples for each member of a family.
 func (s sampler) members(f *contract.Family, samples []Sample) []Sample {
 	var out []Sample
 	for _, k := range contract.Sorted(s.c.Kinds) {
-		if !kindHas(k, &contract.Filter{Of: f.Of, Where: f.Where}) {
+		if !(&contract.Filter{Of: f.Of, Where: f.Where}).Holds(k) {
 			continue
 		}
 		for _, sample := range samples {
@@ -101,6 +108,7 @@ func (s sampler) input(p *contract.Profile, space string, full bool) Input {
 			values[param.Name] = v
 		}
 	}
+	agree(p.Params, values)
 	return Input{Values: values}
 }
 
@@ -208,6 +216,7 @@ func (s sampler) fields(fields []*contract.Param, pick int) map[string]any {
 			m[f.Name] = v
 		}
 	}
+	agree(fields, m)
 	return m
 }
 
@@ -218,19 +227,40 @@ func (s sampler) member(t *contract.Type, pick int) any {
 	return nil
 }
 
-// subtree is everything below the literal tokens of an allowed kind.
+// subtree is everything below the literal tokens of an allowed kind, or below its holder where it must be the holder's own.
 func (s sampler) subtree(t *contract.Type, pick int) any {
 	kinds := s.allowed(t)
 	if len(kinds) == 0 {
 		return nil
 	}
-	trees := kindTrees(kinds[pick%len(kinds)])
+	k := kinds[pick%len(kinds)]
+	if tokens := k.Tokens(); slices.ContainsFunc(tokens, func(token string) bool { return slices.Contains(t.Own, strings.Trim(token, "{}")) }) {
+		return s.ownSubtree(t, tokens)
+	}
+	trees := kindTrees(k)
 	return string(trees[len(trees)-1])
+}
+
+// ownSubtree is everything below a holder's own keys of a kind.
+func (s sampler) ownSubtree(t *contract.Type, tokens []string) string {
+	last := 0
+	for i, token := range tokens {
+		if name := strings.Trim(token, "{}"); slices.Contains(t.Own, name) {
+			text, ok := s.stated[name]
+			if !ok {
+				text = SampleText(s.c.Grammars[name], s.n)
+			}
+			tokens[i], last = text, i
+		} else if name != token {
+			tokens[i] = "*"
+		}
+	}
+	return strings.Join(tokens[:last+1], ".") + ".>"
 }
 
 // allowed are the kinds that a member or subtree may be of.
 func (s sampler) allowed(t *contract.Type) []*contract.Kind {
 	return slices.DeleteFunc(contract.Sorted(s.c.Kinds), func(k *contract.Kind) bool {
-		return !kindHas(k, t.Within) || t.Never != nil && kindHas(k, t.Never)
+		return !k.Admitted(t)
 	})
 }

@@ -18,7 +18,7 @@ func (s *Scope) Unused() error {
 func unused(probs contract.Problems, v *value) contract.Problems {
 	switch {
 	case v == nil:
-	case v.path != "" && v.iterated && !v.used:
+	case v.record != nil && v.path != "" && v.iterated && !v.used:
 		return append(probs, &contract.Problem{Pos: v.pos, What: "parameter " + v.path + " grants nothing",
 			Hint: "no row takes it as it is: something that the rows ask for is missing, such as a rail, a target or a command"})
 	case v.isList:

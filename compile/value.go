@@ -19,7 +19,7 @@ type value struct {
 	grammar  *contract.Grammar  // of a scalar, for its as-token transform
 	resource *contract.Resource // of a resource
 	kind     *contract.Kind     // of a member of kinds
-	path     string             // of a record in a list: the parameter's dotted path
+	path     string             // of an element of a list: the parameter's dotted path
 	pos      contract.Pos       // of the same, where it came from a file
 	iterated bool               // some row iterated the list that the record is in
 	used     bool               // some row that iterated it met its conditions

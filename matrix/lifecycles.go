@@ -36,12 +36,20 @@ func (l *loader) lifecycles(n source.Node) {
 }
 
 func (l *loader) lifecycleDurable(n source.Node, e *env, known bool) contract.LifecycleDurable {
-	m := n.Map("consumer", "when", "keep")
+	m := n.Map("consumer", "each", "when", "filter", "keep")
 	d := contract.LifecycleDurable{Consumer: declared(m.Need("consumer"), l.c.Consumers, "consumer"), Keep: m.Get("keep").Bool()}
 	if !known {
 		return d // the profile is reported
 	}
-	d.When = conditions(m.Get("when"), []*env{e})
+	r := &rowReader{l: l, m: m, row: &contract.Row{}, envs: []*env{e.given(false)}}
+	r.eaches()
+	r.conditions()
+	d.Each, d.When = r.row.Each, r.row.When
+	filter := m.Get("filter")
+	if filter.Given() {
+		t := r.subject(filter, "")
+		d.Filter = &t
+	}
 	c := l.c.Consumers[d.Consumer]
 	if c == nil {
 		return d
@@ -50,7 +58,13 @@ func (l *loader) lifecycleDurable(n source.Node, e *env, known bool) contract.Li
 	if c.Ephemeral || c.Standing {
 		at.Fail(fmt.Sprintf("consumer %q is ephemeral or standing", c.ID), "", "a durable of one lifecycle", "")
 	}
-	scope := []*env{e.given(promises(d.When))}
+	switch {
+	case c.Filter != nil && filter.Given():
+		filter.Fail(fmt.Sprintf("consumer %q has a filter of its own", c.ID), "", "none here", "")
+	case c.Filter == nil && !filter.Given():
+		at.Fail(fmt.Sprintf("consumer %q has no filter of its own", c.ID), "", "filter, which the broker pins to the create", "")
+	}
+	scope := r.envs
 	prefix := fmt.Sprintf("consumer %q: ", c.ID)
 	if report(at, prefix, scope, func(e *env) []problem { return e.text(c.Name) }) {
 		l.checkName(at, c.Name, scope...)

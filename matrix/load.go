@@ -30,7 +30,8 @@ func (b *bundle) load() (*contract.Contract, error) {
 		Resources: map[string]*contract.Resource{}, Consumers: map[string]*contract.Consumer{}, Profiles: map[string]*contract.Profile{},
 		Lifecycles: map[string]*contract.Lifecycle{}, Settings: map[string]*contract.Choice{}, Roles: map[string]string{},
 	}}
-	l.types = &profiles.Scope{Grammars: l.c.Grammars, Records: l.c.Records, Kinds: l.c.Kinds, Resources: l.c.Resources}
+	l.types = &profiles.Scope{Grammars: l.c.Grammars, Records: l.c.Records, Kinds: l.c.Kinds, Resources: l.c.Resources,
+		Needs: map[*contract.Param]source.Node{}}
 
 	// 1. Declarations that name nothing else: grammars, kinds, symbols, accounts, residuals, settings.
 	root := b.contract.Map("contract", "document", "subjects", "broker", "topologies", "grammars", "records", "variants", "kinds",
@@ -66,6 +67,7 @@ func (l *loader) profiles(files []source.Node) {
 			l.c.Profiles[d.Name] = d.Profile
 			l.decls = append(l.decls, d)
 			l.declaredAccount(d.Account, nil)
+			l.needs(d.Params)
 		}
 	}
 	for _, d := range l.decls {

@@ -38,6 +38,11 @@ func (l *loader) records(n, variants source.Node) {
 			r.Fields, r.Cases = nil, nil // so that nothing walks it without end
 		}
 	}
+	for _, f := range fields {
+		if r := l.c.Records[f.Name]; r != nil && r.Pos == f.Key.Pos() {
+			l.siblings(f.Value, r)
+		}
+	}
 	if variants.Given() {
 		for _, f := range variants.Fields() {
 			l.variant(f)
@@ -70,6 +75,45 @@ func (l *loader) fields(entries []source.Field) []*contract.Param {
 		out = append(out, l.types.Param(f.Name, f.Value))
 	}
 	return out
+}
+
+// siblings checks what the fields of a record say of each other, once every record is read.
+func (l *loader) siblings(n source.Node, r *contract.Record) {
+	all := [][]*contract.Param{r.Fields}
+	for _, name := range contract.SortedKeys(r.Cases) {
+		all = append(all, r.Cases[name])
+	}
+	for _, fields := range all {
+		for _, f := range fields {
+			if f.From != "" || f.Also != "" {
+				n.Fail(fmt.Sprintf("field %s of a record takes its value from elsewhere", f.Name), "", "neither also, from nor the default of a list, which are for parameters", "")
+			}
+		}
+		profiles.Siblings(n, fields)
+		l.needs(fields)
+	}
+}
+
+// needs reads the conditions that booleans hold their siblings to. They see those alone.
+func (l *loader) needs(siblings []*contract.Param) {
+	for _, p := range siblings {
+		n, ok := l.types.Needs[p]
+		if !ok {
+			continue
+		}
+		e := &env{l: l, names: map[string]binding{}}
+		for _, q := range siblings {
+			e.names[q.Name] = paramBinding(q, q.Name)
+		}
+		known := contract.SortedKeys(e.names)
+		for _, f := range n.Entries() {
+			if name, _, _ := strings.Cut(f.Name, "."); contract.IsName(name) && !slices.Contains(known, name) {
+				e.names[name] = binding{} // a resource of that name is not meant
+				f.Key.Fail(fmt.Sprintf("%s needs %q, which is not beside it", p.Name, name), "", "", source.Suggest(name, known))
+			}
+		}
+		p.Needs = conditions(n, []*env{e})
+	}
 }
 
 // holds reports whether r reaches target through its fields.

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -52,30 +53,68 @@ func profile(f source.Field, scope *Scope) Decl {
 			p.Params = append(p.Params, scope.Param(e.Name, e.Value))
 		}
 	}
-	lists(m.Get("params"), p)
+	Siblings(m.Get("params"), p.Params)
 	for _, e := range m.Get("derive").Fields() {
 		if t, ok := Template(e.Value); claim(names, e) && ok {
 			p.Derive, d.Derives = append(p.Derive, contract.Derive{Name: e.Name, Text: t}), append(d.Derives, e.Value)
 		}
 	}
+	also(m.Get("params"), p.Params, names)
 	p.Tags = tags(m.Get("tags"), names)
 	return d
 }
 
-// lists checks the parameters that a list refers to: each must be another list of scalars of the same profile.
-func lists(params source.Node, p *contract.Profile) {
-	for _, param := range p.Params {
-		for _, name := range []string{param.From, param.Within} {
-			if name != "" && (name == param.Name || !hasList(p, name)) {
-				params.Fail(fmt.Sprintf("parameter %s refers to %q", param.Name, name), "", "another list of scalars of the profile", "")
+// also checks the second keys of parameters: each is a name of its own, so that a file says one thing once.
+func also(params source.Node, list []*contract.Param, names map[string]bool) {
+	taken := maps.Clone(names)
+	for _, p := range list {
+		switch {
+		case p.Also == "":
+			continue
+		case !contract.IsName(p.Also):
+			params.Fail(fmt.Sprintf("parameter %s: also names no key", p.Name), fmt.Sprintf("%q", p.Also), "a letter, then letters, digits, '-' or '_'", "")
+		case taken[p.Also]:
+			params.Fail(fmt.Sprintf("parameter %s: also is already taken in this profile", p.Name), fmt.Sprintf("%q", p.Also), "another name", "")
+		}
+		taken[p.Also] = true
+	}
+}
+
+// Siblings checks what parameters, or fields of a record, say of those beside them: a scalar takes another's value, a list another
+// list's of scalars, where it is not given; a list lies within one, or within a scalar field of a list of records
+// ("commands.name").
+func Siblings(n source.Node, params []*contract.Param) {
+	for _, p := range params {
+		switch {
+		case p.From == "":
+		case p.Type.Kind != contract.TypeList:
+			if !slices.ContainsFunc(params, func(q *contract.Param) bool {
+				return q.Name == p.From && q != p && q.From == "" && q.Type.Kind == contract.TypeScalar
+			}) {
+				n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.From), "", "another scalar beside it, which has no from itself", "")
 			}
+		case p.From == p.Name || !coveredBy(params, p.From, false):
+			n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.From), "", "another list of scalars beside it", "")
+		}
+		if p.Within != "" && (p.Within == p.Name || !coveredBy(params, p.Within, true)) {
+			n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.Within), "", `another list of scalars beside it, or "LIST.FIELD" of a list of records`, "")
 		}
 	}
 }
 
-func hasList(p *contract.Profile, name string) bool {
-	return slices.ContainsFunc(p.Params, func(q *contract.Param) bool {
-		return q.Name == name && q.Type.Kind == contract.TypeList && q.Type.Elem.Kind == contract.TypeScalar
+// coveredBy reports whether a path names a list of scalars, or with fields a scalar field of a list of records.
+func coveredBy(params []*contract.Param, path string, fields bool) bool {
+	name, field, dotted := strings.Cut(path, ".")
+	at := slices.IndexFunc(params, func(p *contract.Param) bool { return p.Name == name && p.Type.Kind == contract.TypeList })
+	if at < 0 || dotted && !fields {
+		return false
+	}
+	elem := params[at].Type.Elem
+	if !dotted {
+		return elem.Kind == contract.TypeScalar
+	}
+	return elem.Kind == contract.TypeRecord && slices.ContainsFunc(elem.Record.Fields, func(f *contract.Param) bool {
+		return f.Name == field && f.Type.Kind == contract.TypeScalar
 	})
 }
 

@@ -17,6 +17,8 @@ type Scope struct {
 	Records   map[string]*contract.Record
 	Kinds     map[string]*contract.Kind
 	Resources map[string]*contract.Resource
+	// Needs are the conditions that booleans hold their siblings to, as written: they can be read once all types are.
+	Needs map[*contract.Param]source.Node
 }
 
 func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
@@ -46,47 +48,73 @@ func (s *Scope) Param(name string, n source.Node) *contract.Param {
 }
 
 func (s *Scope) form(p *contract.Param, form string, n source.Node) {
+	var m source.Map
 	switch form {
 	case "list":
-		m := n.Map("list", "optional", "default", "within")
+		m = n.Map("list", "optional", "default", "within", "also")
 		p.Type = &contract.Type{Kind: contract.TypeList, Elem: s.element(m.Get("list"))}
 		p.Optional = m.Get("optional").Bool()
 		p.From, p.Within = m.Get("default").Text(), m.Get("within").Text()
 	case "enum":
-		m := n.Map("enum", "default", "optional")
+		m = n.Map("enum", "default", "optional", "also")
 		p.Type = &contract.Type{Kind: contract.TypeEnum, Enum: enum(m.Get("enum"))}
 		p.Optional = m.Get("optional").Bool()
 		if d := m.Get("default"); d.Given() {
 			p.Default = d.OneOf(p.Type.Enum...)
 		}
 	case "grammar":
-		m := n.Map("grammar", "default", "optional")
+		m = n.Map("grammar", "default", "from", "optional", "also")
 		p.Type = &contract.Type{Kind: contract.TypeScalar, Grammar: s.grammarNamed(m.Get("grammar"))}
 		if p.Type.Grammar == nil {
 			p.Type = &contract.Type{}
 		}
 		scalarExtras(p, m)
 	case "token", "dotted":
-		m := n.Map("token", "dotted", "max", "wildcards", "as-token", "hint", "default", "optional")
+		m = n.Map("token", "dotted", "max", "wildcards", "as-token", "hint", "default", "from", "optional", "also")
 		p.Type = &contract.Type{Kind: contract.TypeScalar, Grammar: grammar("", m)}
 		scalarExtras(p, m)
 	case "record":
-		m := n.Map("record", "optional")
+		m = n.Map("record", "optional", "also")
 		p.Type, p.Optional = s.recordNamed(m.Get("record")), m.Get("optional").Bool()
 	case "bool":
-		m := n.Map("bool")
-		p.Type, p.Default = &contract.Type{Kind: contract.TypeBool}, m.Get("bool").Bool()
+		m = n.Map("bool", "needs", "hint", "also")
+		s.boolean(p, m)
 	case "of":
-		m := n.Map("of", "where", "optional")
+		m = n.Map("of", "where", "optional", "also")
 		m.Get("of").OneOf("kinds")
 		p.Type = &contract.Type{Kind: contract.TypeMember, Of: "kinds", Within: where(m.Get("where"))}
 		p.Optional = m.Get("optional").Bool()
 	case "pattern":
-		s.pattern(p, n.Map("pattern", "within", "never", "optional"))
+		m = n.Map("pattern", "within", "never", "own", "optional", "also")
+		s.pattern(p, m)
 	default:
-		m := n.Map("optional")
-		inner := s.Param(p.Name, m.Get("optional"))
-		p.Type, p.Default, p.Optional = inner.Type, inner.Default, true
+		m = n.Map("optional", "also")
+		s.optional(p, m)
+	}
+	if also := m.Get("also"); also.Given() {
+		p.Also = also.Text()
+	}
+}
+
+// optional reads {optional: T}: T as it is written, but that it may be absent.
+func (s *Scope) optional(p *contract.Param, m source.Map) {
+	inner := s.Param(p.Name, m.Get("optional"))
+	if needs, ok := s.Needs[inner]; ok {
+		s.Needs[p] = needs
+	}
+	inner.Pos, inner.Optional = p.Pos, true
+	*p = *inner
+}
+
+// boolean reads {bool: DEFAULT} with what must hold where it is true.
+func (s *Scope) boolean(p *contract.Param, m source.Map) {
+	p.Type, p.Default = &contract.Type{Kind: contract.TypeBool}, m.Get("bool").Bool()
+	needs, hint := m.Get("needs"), m.Get("hint")
+	p.Hint = hint.Text()
+	if needs.Given() {
+		s.Needs[p] = needs
+	} else if hint.Given() {
+		hint.Fail("hint of a boolean without needs", "", "needs, of which the hint says how to meet them", "")
 	}
 }
 
@@ -95,6 +123,9 @@ func (s *Scope) element(n source.Node) *contract.Type {
 	e := s.Param("element", n)
 	if e.Optional || (e.Default != nil && e.Type.Kind != contract.TypeBool) {
 		n.Fail("element of a list is optional or has a default", "", "a plain type", "")
+	}
+	if _, needs := s.Needs[e]; needs || e.Also != "" {
+		n.Fail("element of a list has needs or also", "", "a plain type", "")
 	}
 	if e.Type.Kind == contract.TypeList {
 		n.Fail("list of lists", "", "a list of scalars or records", "")
@@ -106,7 +137,11 @@ func (s *Scope) element(n source.Node) *contract.Type {
 // scalarExtras reads what may stand beside a scalar's grammar.
 func scalarExtras(p *contract.Param, m source.Map) {
 	p.Optional = m.Get("optional").Bool()
-	d := m.Get("default")
+	d, from := m.Get("default"), m.Get("from")
+	p.From = from.Text()
+	if d.Given() && from.Given() {
+		from.Fail("default and from exclude each other", "", "one of them", "")
+	}
 	if !d.Given() {
 		return
 	}
@@ -132,6 +167,38 @@ func (s *Scope) pattern(p *contract.Param, m source.Map) {
 	}
 	p.Type = &contract.Type{Kind: contract.TypePattern, Of: id, Within: filter(m.Get("within")), Never: filter(m.Get("never"))}
 	p.Optional = m.Get("optional").Bool()
+	if own := m.Get("own"); own.Given() {
+		p.Type.Own = own.Strings()
+		s.own(own, p.Type)
+	}
+}
+
+// own checks that the place of each named placeholder is certain in every key that has it: all before it are one token each.
+func (s *Scope) own(n source.Node, t *contract.Type) {
+	found := map[string]bool{}
+	for _, k := range contract.Sorted(s.Kinds) {
+		certain := true
+		for _, token := range k.Tokens() {
+			if !strings.ContainsAny(token, "{}") {
+				continue
+			}
+			name := strings.Trim(token, "{}")
+			g := s.Grammars[name]
+			certain = certain && g != nil && (!g.Dotted || g.AsToken != nil)
+			if !slices.Contains(t.Own, name) {
+				continue
+			}
+			if found[name] = true; !certain && k.Admitted(t) {
+				n.Fail(fmt.Sprintf("own %q has no certain place in the key of kind %s", name, k.Name), fmt.Sprintf("%q", k.Key.Source),
+					"placeholders of one token each up to it, named as their grammars", "")
+			}
+		}
+	}
+	for _, name := range t.Own {
+		if !found[name] {
+			n.Fail(fmt.Sprintf("own %q is in no key of a kind", name), "", "a placeholder of a kind's key", "")
+		}
+	}
 }
 
 func (s *Scope) named(n source.Node) *contract.Type {

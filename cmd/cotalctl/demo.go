@@ -165,7 +165,7 @@ func (d *demo) provision() error {
 		return err
 	}
 	for _, p := range []*principal{&alice, &bob, &carol, &rita, &ron} {
-		plan, err := d.work.lifecycle((*provision.Session).PlanLifecycle, p.input())
+		plan, err := d.work.lifecycle((*provision.Session).PlanLifecycle, lifecyclePrincipal, p.input())
 		if err == nil {
 			err = plan.Apply(d.app.ctx, nil)
 		}

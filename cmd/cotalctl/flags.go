@@ -143,23 +143,24 @@ func loadContract(name string) (*contract.Contract, error) {
 // paramFlags give a profile's parameters.
 type paramFlags struct {
 	Set    []string `help:"Parameter of the profile; a list is comma-separated; the last of one name wins." placeholder:"k=v" sep:"none"`
-	Params []string `help:"YAML or JSON file of parameters; --set wins over it." placeholder:"FILE" sep:"none"`
+	Params []string `short:"f" help:"YAML or JSON file of parameters, such as a capabilities or a serve file; repeatable, each key in one of them; --set wins over it." placeholder:"FILE" sep:"none"`
 }
 
 // input reads the files, then the flags.
 func (f paramFlags) input(p *contract.Profile, space string) (compile.Input, error) {
-	in := compile.Input{Values: map[string]any{}, Pos: map[string]contract.Pos{}}
-	for _, file := range f.Params {
+	files := make([]compile.Input, len(f.Params))
+	for i, file := range f.Params {
 		data, err := source.ReadFile(file)
 		if err != nil {
-			return in, err
+			return files[i], err
 		}
-		values, pos, err := source.DecodeParams(file, data)
-		if err != nil {
-			return in, err
+		if files[i].Values, files[i].Pos, err = source.DecodeParams(file, data); err != nil {
+			return files[i], err
 		}
-		maps.Copy(in.Values, values)
-		maps.Copy(in.Pos, pos)
+	}
+	in, err := compile.Join(p, files...)
+	if err != nil {
+		return in, err
 	}
 	set, err := compile.ParseSet(p, f.Set)
 	if err != nil {

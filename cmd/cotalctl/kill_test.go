@@ -194,6 +194,67 @@ func TestKilledDeprovisionConverges(t *testing.T) {
 	}
 }
 
+// TestKilledEndpointConverges: a killed run, of either direction, is finished by the next one.
+func TestKilledEndpointConverges(t *testing.T) {
+	t.Parallel()
+	base := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "main", "--dir", base)
+	durables := []string{"consumer EPF_main/eff_com_acme_deploy", "consumer EPW_main/pool_com_acme_deploy_builds",
+		"consumer EPT_main/fire_a1a1a1a1a1a1a1a1a1a1a1a1a1-com_acme_deploy"}
+	for _, tt := range []struct {
+		op, verb, done string
+		from           func(t *testing.T, dir string)
+	}{
+		{"endpoint", "provision", "create ", func(*testing.T, string) {}},
+		{"deprovision-endpoint", "deprovision", "delete ", func(t *testing.T, dir string) { command(t, 0, endpointArgs("provision", dir)...) }},
+	} {
+		t.Run(tt.op, func(t *testing.T) {
+			t.Parallel()
+			start := filepath.Join(t.TempDir(), "D")
+			copyTree(t, base, start)
+			tt.from(t, start)
+			reference := filepath.Join(t.TempDir(), "D")
+			copyTree(t, start, reference)
+			events := child(t, tt.op, reference, 0)
+			want := endpointState(t, reference, tt.verb)
+			wantEvents := []string{"planned"}
+			for _, d := range durables {
+				wantEvents = append(wantEvents, tt.done+d)
+				if _, there := want[d]; there != (tt.verb == "provision") {
+					t.Errorf("%s: there is %v after %s", d, there, tt.verb)
+				}
+			}
+			if d := cmp.Diff(wantEvents, events); d != "" {
+				t.Fatalf("events (-want +got):\n%s", d)
+			}
+			for at := range events {
+				dir := filepath.Join(t.TempDir(), strconv.Itoa(at))
+				copyTree(t, start, dir)
+				child(t, tt.op, dir, at+1)
+				command(t, 0, endpointArgs(tt.verb, dir)...)
+				if d := cmp.Diff(want, endpointState(t, dir, tt.verb)); d != "" {
+					t.Errorf("killed after %s (-uninterrupted +converged):\n%s", events[at], d)
+				}
+			}
+		})
+	}
+}
+
+func endpointArgs(verb, dir string, more ...string) []string {
+	return append([]string{verb, "endpoint", "--dir", dir, "--space", "main", "-f", serveFile}, more...)
+}
+
+// endpointState asserts that a further run does nothing, and returns all that the space consists of.
+func endpointState(t *testing.T, dir, verb string) (out map[string]string) {
+	t.Helper()
+	visit(t, dir, func(d *trust.Dir, url string) {
+		plan, _ := command(t, 0, endpointArgs(verb, dir, "--plan", "-o", "json")...)
+		wantOnlyNone(t, plan)
+		out = wholeInventory(t, d, url)
+	})
+	return out
+}
+
 // principalState asserts that a further run does nothing and that the durable begins right after the recorded frontier, and
 // returns all that the space consists of. frontier 0: there must be neither.
 func principalState(t *testing.T, dir, verb string, frontier uint64) map[string]string {

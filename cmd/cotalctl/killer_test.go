@@ -41,7 +41,7 @@ func (k *killer) wrote(rel string) error {
 
 func (k *killer) applied(a provision.Action) { k.event(a.Action + " " + a.Kind + " " + a.Name) }
 
-// killable is main of the re-executed test binary: "space", "principal" or "deprovision", and the directory.
+// killable is main of the re-executed test binary: "space", "principal", "deprovision", "endpoint" or "deprovision-endpoint", and the directory.
 func killable() (code int, ok bool) {
 	at, ok := os.LookupEnv(killAt)
 	if !ok {
@@ -68,9 +68,13 @@ func (k *killer) run(a *app, op, dir string) error {
 	case "space":
 		return k.space(a, req)
 	case "principal":
-		return k.lifecycle(a, req, (*provision.Session).PlanLifecycle)
+		return k.lifecycle(a, req, lifecyclePrincipal, paramFlags{Set: principalSet}, (*provision.Session).PlanLifecycle)
 	case "deprovision":
-		return k.lifecycle(a, req, (*provision.Session).PlanRemoval)
+		return k.lifecycle(a, req, lifecyclePrincipal, paramFlags{Set: principalSet}, (*provision.Session).PlanRemoval)
+	case "endpoint":
+		return k.lifecycle(a, req, lifecycleEndpoint, paramFlags{Params: []string{serveFile}}, (*provision.Session).PlanLifecycle)
+	case "deprovision-endpoint":
+		return k.lifecycle(a, req, lifecycleEndpoint, paramFlags{Params: []string{serveFile}}, (*provision.Session).PlanRemoval)
 	}
 	return fmt.Errorf("unknown operation %q", op)
 }
@@ -99,17 +103,17 @@ func (k *killer) space(a *app, req spaceRequest) error {
 	return w.apply(plan)
 }
 
-func (k *killer) lifecycle(a *app, req spaceRequest, planner planLifecycle) error {
+func (k *killer) lifecycle(a *app, req spaceRequest, name string, flags paramFlags, planner planLifecycle) error {
 	w, err := a.open(req)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	in, err := paramFlags{Set: principalSet}.input(w.contract.Profiles[w.contract.Lifecycles[lifecyclePrincipal].Profile], w.name)
+	in, err := w.holder(name, flags)
 	if err != nil {
 		return err
 	}
-	plan, err := w.lifecycle(planner, in)
+	plan, err := w.lifecycle(planner, name, in)
 	if err != nil {
 		return err
 	}

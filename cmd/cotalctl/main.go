@@ -40,8 +40,8 @@ type app struct {
 }
 
 type cli struct {
-	Provision   provisionCmd   `cmd:"" help:"Create or verify a space, or what one principal owns in it."`
-	Deprovision deprovisionCmd `cmd:"" help:"Remove what one principal owns in a space."`
+	Provision   provisionCmd   `cmd:"" help:"Create or verify a space, or what one principal or endpoint owns in it."`
+	Deprovision deprovisionCmd `cmd:"" help:"Remove what one principal or endpoint owns in a space."`
 	Mint        mintCmd        `cmd:"" help:"Mint a credential of a profile from the keys of a space."`
 	Compile     compileCmd     `cmd:"" help:"Print the permission set of a profile, each entry with its rows."`
 	Handle      handleCmd      `cmd:"" help:"Compile a capability handle, or check a chain of them."`

@@ -48,7 +48,7 @@ func (matrixCheckCmd) Help() string { return "Example: cotalctl matrix check my-
 
 // Help is the example under the flags.
 func (matrixShowCmd) Help() string {
-	return "Example: cotalctl matrix show --profile agent\n\nLists of records go into a file for --params, in the shape that is shown: capabilities: [{endpoint: com.acme.deploy, commands: [{name: start, class: ephemeral, rails: [one], targets: [self]}]}]"
+	return "Example: cotalctl matrix show --profile agent\n\nLists of records go into a file for -f, in the shape that is shown: capabilities: [{endpoint: com.acme.deploy, commands: [{name: start, class: ephemeral, rails: [one], targets: [self]}]}]"
 }
 
 // compiles compiles every profile in every account of every topology for sample parameters: what only the compiler sees, such

@@ -68,7 +68,11 @@ func (p *page) profile(prof *contract.Profile) {
 		if s.Required {
 			def = "required"
 		}
-		params = append(params, []string{mdCode(s.Name), mdText(s.Shape), def, mdText(s.Hint)})
+		name := mdCode(s.Name)
+		if s.Also != "" {
+			name += ", in a file also " + mdCode(s.Also)
+		}
+		params = append(params, []string{name, mdText(s.Shape), def, mdText(s.Hint)})
 	}
 	if len(params) > 0 {
 		p.table([]string{"parameter", "shape", "default", "values"}, params)
@@ -123,10 +127,10 @@ func (p *page) rowCells(row *contract.Row, profile string) []string {
 	return cells
 }
 
-// rowCondition says for what a row is repeated, and when it stands.
-func rowCondition(row *contract.Row) string {
+// eachWords say over what something is repeated.
+func eachWords(items []contract.Each) []string {
 	var out []string
-	for _, e := range row.Each {
+	for _, e := range items {
 		over := mdCode(strings.Join(e.Path, "."))
 		if e.Path == nil {
 			texts := make([]string, len(e.Literals))
@@ -137,6 +141,12 @@ func rowCondition(row *contract.Row) string {
 		}
 		out = append(out, fmt.Sprintf("each `%s` of %s", e.As, over))
 	}
+	return out
+}
+
+// rowCondition says for what a row is repeated, and when it stands.
+func rowCondition(row *contract.Row) string {
+	out := eachWords(row.Each)
 	if when := condWords(row.When); when != "" {
 		out = append(out, "if "+when)
 	}

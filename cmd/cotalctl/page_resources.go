@@ -151,6 +151,9 @@ func (p *page) lifecycles() {
 		var durables, records []string
 		for _, d := range l.Durables {
 			text := mdCode(d.Consumer)
+			if each := eachWords(d.Each); len(each) > 0 {
+				text += " for " + strings.Join(each, ", ")
+			}
 			if when := condWords(d.When); when != "" {
 				text += " if " + when
 			}

@@ -17,6 +17,7 @@ type showParam struct {
 	Required bool   `json:"required"`
 	Default  string `json:"default"`
 	Hint     string `json:"hint"`
+	Also     string `json:"also"` // a second key of it in a file, or ""
 }
 
 func showParams(p *contract.Profile) []showParam {
@@ -26,6 +27,9 @@ func showParams(p *contract.Profile) []showParam {
 	}
 	for _, param := range p.Params {
 		s := showParam{Name: param.Name, Shape: shape(param.Type), Default: param.From}
+		if param.From != "" && param.Type.Kind != contract.TypeList {
+			s.Default = "{" + param.From + "}" // else it could be the text itself
+		}
 		if param.Default != nil {
 			s.Default = fmt.Sprint(param.Default)
 		}
@@ -33,6 +37,7 @@ func showParams(p *contract.Profile) []showParam {
 		if param.Type.Grammar != nil {
 			s.Hint = param.Type.Grammar.Hint
 		}
+		s.Also = param.Also
 		out = append(out, s)
 	}
 	return out
@@ -66,7 +71,11 @@ func printParams(w io.Writer, p *contract.Profile) error {
 		if s.Required {
 			def = "(required)"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", s.Name, s.Shape, def, s.Hint)
+		name := s.Name
+		if s.Also != "" {
+			name += ", in a file also " + s.Also
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", name, s.Shape, def, s.Hint)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -115,6 +124,12 @@ func field(f *contract.Param) string {
 		text += " (optional)"
 	case f.Default != nil:
 		text += fmt.Sprintf(" (default %v)", f.Default)
+	}
+	if f.Within != "" {
+		text += ", within " + f.Within
+	}
+	if f.Hint != "" {
+		text += "; " + f.Hint
 	}
 	return text
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/cotalctl/cotalctl/internal/provision"
 )
 
-// lifecyclePrincipal is the contract's lifecycle of one (owner, actor, uid, role).
-const lifecyclePrincipal = "principal"
-
 type provisionCmd struct {
 	Space     provisionSpaceCmd     `cmd:"" help:"Create or verify a space: accounts, streams, buckets, durables, first records."`
 	Principal provisionPrincipalCmd `cmd:"" help:"Create or verify the durables and records of one principal."`
+	Endpoint  provisionEndpointCmd  `cmd:"" help:"Create or verify the durables of one endpoint, as its serve file says."`
 }
 
 type deprovisionCmd struct {
 	Principal deprovisionPrincipalCmd `cmd:"" help:"Remove exactly the durables and records of one principal."`
+	Endpoint  deprovisionEndpointCmd  `cmd:"" help:"Remove exactly the durables of one endpoint."`
 }
 
 // serverFlags reach a broker that is not the directory's own.
@@ -133,63 +132,4 @@ func (c *provisionSpaceCmd) Run(a *app) error {
 		return err
 	}
 	return c.finish(a, plan, func() error { return p.apply(plan) })
-}
-
-// principalFlags name a principal in a space.
-type principalFlags struct {
-	Space string `help:"Space; may be left out where the directory has one." placeholder:"NAME"`
-	dirFlag
-	paramFlags
-	serverFlags
-	planFlags
-}
-
-type provisionPrincipalCmd struct{ principalFlags }
-
-// Help is the example under the flags.
-func (provisionPrincipalCmd) Help() string {
-	return "Example: cotalctl provision principal --space main --set owner=local --set actor=alice --set uid=… --set role=reviewer --set 'allowSubscribe=team.>'"
-}
-
-func (c *provisionPrincipalCmd) Run(a *app) error {
-	return c.run(a, (*provision.Session).PlanLifecycle)
-}
-
-type deprovisionPrincipalCmd struct{ principalFlags }
-
-// Help is the example under the flags.
-func (deprovisionPrincipalCmd) Help() string {
-	return "Example: cotalctl deprovision principal --space main --set owner=local --set actor=alice --set uid=… --plan"
-}
-
-func (c *deprovisionPrincipalCmd) Run(a *app) error {
-	err := c.run(a, (*provision.Session).PlanRemoval)
-	if err == nil && !c.Plan {
-		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire, and its identity cannot be provisioned again")
-	}
-	return err
-}
-
-func (c principalFlags) run(a *app, planner planLifecycle) error {
-	p, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags})
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	decl, ok := p.contract.Lifecycles[lifecyclePrincipal]
-	if !ok {
-		return failed(fmt.Errorf("contract %s declares no lifecycle %q", p.contract.Name, lifecyclePrincipal), "")
-	}
-	in, err := c.input(p.contract.Profiles[decl.Profile], p.name)
-	if err != nil {
-		return err
-	}
-	if _, err := newScope(p.contract, p.topology, p.contract.Profiles[decl.Profile], in); err != nil {
-		return err
-	}
-	plan, err := p.lifecycle(planner, in)
-	if err != nil {
-		return err
-	}
-	return c.finish(a, plan, func() error { return plan.Apply(a.ctx, a.progress) })
 }

@@ -227,6 +227,9 @@ func testApp(ctx context.Context) *app {
 // principalSet are the parameters of the principal that tests provision.
 var principalSet = []string{"owner=local", "actor=alice", "uid=" + strings.Repeat("a", 26), "role=reviewer", "allowSubscribe=team.>"}
 
+// serveFile is the serve file of the endpoint that tests provision.
+const serveFile = "testdata/serve.yaml"
+
 // principalArgs is the command line of the same principal.
 func principalArgs(verb, dir string, more ...string) []string {
 	args := []string{verb, "principal", "--dir", dir, "--space", "main"}

@@ -306,8 +306,9 @@ func (w *spaceWork) apply(plan *provision.Plan) error {
 // planLifecycle is one of the session's two lifecycle planners.
 type planLifecycle = func(*provision.Session, context.Context, string, compile.Input) (*provision.Plan, error)
 
-func (w *spaceWork) lifecycle(planner planLifecycle, in compile.Input) (*provision.Plan, error) {
-	return planner(w.session, w.app.ctx, lifecyclePrincipal, in)
+func (w *spaceWork) lifecycle(planner planLifecycle, name string, in compile.Input) (*provision.Plan, error) {
+	plan, err := planner(w.session, w.app.ctx, name, in)
+	return plan, badInput(err)
 }
 
 func isTerminal(w io.Writer) bool {

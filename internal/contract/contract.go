@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -127,6 +128,19 @@ type Kind struct {
 	NeverDeleted bool
 	Readable     bool // by callers, through the read mediator
 	Cite         string
+}
+
+// Tokens are the tokens of the kind's key: the name of one that is a placeholder and nothing else, in braces, or text.
+func (k *Kind) Tokens() []string {
+	var b strings.Builder
+	for _, p := range k.Key.Parts {
+		if p.Path == nil {
+			b.WriteString(p.Lit)
+		} else {
+			b.WriteString("{" + strings.Join(p.Path, "/") + "}")
+		}
+	}
+	return strings.Split(b.String(), ".")
 }
 
 // Residual says in words what a compromised holder of a row can still do, and what bounds it.
@@ -267,10 +281,13 @@ type Lifecycle struct {
 	Cite      string
 }
 
-// LifecycleDurable is a durable of a lifecycle. A kept one (role-shared) survives the lifecycle.
+// LifecycleDurable is a durable of a lifecycle, or one per element of what it iterates. A kept one (role-shared) survives the
+// lifecycle.
 type LifecycleDurable struct {
 	Consumer string
+	Each     []Each
 	When     []Cond
+	Filter   *Template // of a consumer that has none of its own
 	Keep     bool
 }
 

@@ -46,17 +46,37 @@ type Type struct {
 	Kind    TypeKind
 	Grammar *Grammar // scalar
 	Enum    []string
-	Elem    *Type   // list
-	Record  *Record // record
-	Of      string  // member: collection; pattern: resource id
-	Within  *Filter // pattern: subtrees of these kinds only
-	Never   *Filter // pattern: and of none of these
+	Elem    *Type    // list
+	Record  *Record  // record
+	Of      string   // member: collection; pattern: resource id
+	Within  *Filter  // pattern: subtrees of these kinds only
+	Never   *Filter  // pattern: and of none of these
+	Own     []string // pattern: placeholders of the kind's key that must be the holder's own parameters
 }
 
 // Filter selects members of a collection by a flag.
 type Filter struct {
 	Of    string // "kinds"
 	Where map[string]bool
+}
+
+// Holds reports whether a kind has the flags that a filter asks for; a nil filter asks for nothing.
+func (f *Filter) Holds(k *Kind) bool {
+	if f == nil {
+		return true
+	}
+	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
+	for name, want := range f.Where {
+		if flags[name] != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Admitted reports whether a pattern or member of the type may be of the kind.
+func (k *Kind) Admitted(t *Type) bool {
+	return t.Within.Holds(k) && (t.Never == nil || !t.Never.Holds(k))
 }
 
 // Param is a parameter of a profile or a field of a record.
@@ -66,8 +86,11 @@ type Param struct {
 	Type     *Type
 	Optional bool
 	Default  any    // nil: none; string, bool; DefaultUserKey: the public user key
-	From     string // of a list: the parameter whose value is the default, or ""
-	Within   string // of a list of subject parts: the list parameter whose patterns must cover every element, or ""
+	From     string // the parameter beside it whose value it takes where it is not given, or ""
+	Within   string // of a list of texts: the sibling list, or "list.field" of one of records, that must cover every element, or ""
+	Also     string // of a parameter: a second key by which a file may give it, or ""
+	Needs    []Cond // of a boolean: what must hold of its siblings where it is true
+	Hint     string // of a boolean: what to do where that does not hold
 }
 
 // DefaultUserKey is the default of a parameter that is the credential's own public user key.

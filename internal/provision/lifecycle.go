@@ -3,18 +3,11 @@ package provision
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
-
-// frontierName is bound in the records of a lifecycle: {frontier.S} is the last sequence of stream S at activation.
-const frontierName = "frontier"
 
 // lifecycle works on what one holder of a profile owns in the space.
 type lifecycle struct {
@@ -45,26 +38,56 @@ func (s *Session) PlanLifecycle(ctx context.Context, name string, in compile.Inp
 		}
 		plan.Actions = append(plan.Actions, a)
 	}
-	for _, d := range l.decl.Durables {
-		held, err := l.scope.Holds(d.When)
-		if err != nil {
-			return nil, err
-		}
-		if !held {
-			continue
-		}
-		c := s.space.Contract.Consumers[d.Consumer]
-		p := &planner{space: s.space, scope: l.scope, account: l.scope.Account(c.Resource)}
+	err = l.durables(func(d *contract.LifecycleDurable, c *contract.Consumer, scope *compile.Scope) error {
+		p := &planner{space: s.space, scope: scope, account: scope.Account(c.Resource)}
 		if p.conn, err = l.conn(ctx, p.account); err != nil {
-			return nil, err
+			return err
 		}
 		p.lazy = func(ctx context.Context) (*Conn, error) { return l.conn(ctx, p.account) }
-		if err := p.durable(ctx, c, l.scope, frontiers[c.Resource]); err != nil {
-			return nil, err
+		if err := p.durable(ctx, c, scope, frontiers[c.Resource]); err != nil {
+			return err
 		}
 		plan.Actions = append(plan.Actions, p.actions...)
+		return nil
+	})
+	return plan, err
+}
+
+// durables calls do for every durable of this holder, in the order of their declaration, each with the filter that it has here.
+// Two of one name are refused: the second would take the first one over.
+func (l *lifecycle) durables(do func(*contract.LifecycleDurable, *contract.Consumer, *compile.Scope) error) error {
+	taken := map[string]bool{}
+	for i := range l.decl.Durables {
+		d := &l.decl.Durables[i]
+		c := *l.session.space.Contract.Consumers[d.Consumer]
+		if c.Filter == nil {
+			c.Filter = d.Filter
+		}
+		err := l.scope.Each(d.Each, d.When, func(scope *compile.Scope) error {
+			stream, name, err := durableName(scope, &c)
+			if err != nil {
+				return err
+			}
+			if taken[stream+"/"+name] {
+				return fmt.Errorf("two durables of one name, got %s/%s, want a name for each", stream, name)
+			}
+			taken[stream+"/"+name] = true
+			return do(d, &c, scope)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return plan, nil
+	return l.scope.Unused()
+}
+
+// durableName is where a durable stands and its name there.
+func durableName(s *compile.Scope, c *contract.Consumer) (stream, name string, err error) {
+	if stream, err = s.StreamName(c.Resource); err != nil {
+		return "", "", err
+	}
+	name, err = s.Text(c.Name)
+	return stream, name, err
 }
 
 // lifecycle binds a declared lifecycle to a holder's parameters. The profile that does the work takes those of the holder's
@@ -84,7 +107,7 @@ func (s *Session) lifecycle(name string, in compile.Input) (*lifecycle, error) {
 
 // narrow keeps the parameters that a profile declares.
 func (sp *Space) narrow(profile string, in compile.Input) compile.Input {
-	out := compile.Input{Values: map[string]any{compile.SpaceParam: sp.Name}}
+	out := compile.Input{Values: map[string]any{compile.SpaceParam: sp.Name}, Pos: in.Pos}
 	for _, p := range sp.Contract.Profiles[profile].Params {
 		if v, ok := in.Values[p.Name]; ok && p.Default != contract.DefaultUserKey {
 			out.Values[p.Name] = v
@@ -104,130 +127,6 @@ func (l *lifecycle) conn(ctx context.Context, account string) (*Conn, error) {
 	l.conns[account] = c
 	l.session.pinned = append(l.session.pinned, c)
 	return c, nil
-}
-
-// frontiers returns, per stream in which the lifecycle owns a durable, the sequence recorded at activation, or where there is
-// no record yet the stream's last sequence now.
-func (l *lifecycle) frontiers(ctx context.Context) (map[string]uint64, error) {
-	out := map[string]uint64{}
-	for _, d := range l.decl.Durables {
-		c := l.session.space.Contract.Consumers[d.Consumer]
-		if d.Keep {
-			continue // not the lifecycle's own
-		}
-		stream, err := l.scope.StreamName(c.Resource)
-		if err != nil {
-			return nil, err
-		}
-		conn, err := l.conn(ctx, l.scope.Account(c.Resource))
-		if err != nil {
-			return nil, err
-		}
-		var info struct {
-			State struct {
-				Last uint64 `json:"last_seq"`
-			} `json:"state"`
-		}
-		if err := conn.api(ctx, "STREAM.INFO."+stream, nil, &info); err != nil {
-			return nil, err
-		}
-		out[c.Resource] = info.State.Last
-	}
-	for i := range l.decl.Records {
-		if err := l.recorded(ctx, &l.decl.Records[i], out); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// recorded replaces frontiers by those that an existing record holds. The row may have been written by anyone who can place
-// bytes on its subject, so it is parsed closed (D16): a frontier must be a number that the stream has reached.
-func (l *lifecycle) recorded(ctx context.Context, r *contract.LifecycleRecord, frontiers map[string]uint64) error {
-	bucket, key, conn, err := l.locate(ctx, r)
-	if err != nil {
-		return err
-	}
-	existing, err := conn.get(ctx, bucket, key)
-	if err != nil || !existing.exists() {
-		return err
-	}
-	var v any
-	if err := decodeNumbers(existing.value, &v); err != nil {
-		return fmt.Errorf("row %s/%s is not JSON: %w; deprovision it, or restore it", bucket, key, err)
-	}
-	found := map[string]uint64{}
-	if err := readFrontiers(r.Value, v, found); err != nil {
-		return fmt.Errorf("row %s/%s: %w; deprovision it, or restore it", bucket, key, err)
-	}
-	for stream, seq := range found {
-		if now, ok := frontiers[stream]; ok && seq > now {
-			return fmt.Errorf("row %s/%s: frontier %d of %s is beyond the stream's last sequence %d", bucket, key, seq, stream, now)
-		}
-		frontiers[stream] = seq
-	}
-	return nil
-}
-
-// readFrontiers walks a declared value beside a stored one and collects what stands where the declaration says {frontier.X}.
-func readFrontiers(n contract.Node, v any, out map[string]uint64) error {
-	if n.Map != nil {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return errors.New("is not the record that the contract declares")
-		}
-		for _, k := range contract.SortedKeys(n.Map) {
-			if err := readFrontiers(n.Map[k], m[k], out); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if stream, ok := frontierOf(n); ok {
-		seq, err := sequence(v)
-		if err != nil {
-			return fmt.Errorf("%w at {%s}", err, n.Text.Source)
-		}
-		out[stream] = seq
-		return nil
-	}
-	if namesFrontier(n) {
-		return errors.New("cannot be read back: a frontier must be a map entry of its own")
-	}
-	return nil
-}
-
-// frontierOf returns the stream id of a node that is one frontier and nothing else.
-func frontierOf(n contract.Node) (string, bool) {
-	if n.Text == nil || len(n.Text.Parts) != 1 {
-		return "", false
-	}
-	path := n.Text.Parts[0].Path
-	if len(path) != 2 || path[0] != frontierName {
-		return "", false
-	}
-	return path[1], true
-}
-
-// namesFrontier reports whether a frontier stands anywhere in the node.
-func namesFrontier(n contract.Node) bool {
-	if n.Text != nil && slices.ContainsFunc(n.Text.Paths(), func(path []string) bool { return path[0] == frontierName }) {
-		return true
-	}
-	return slices.ContainsFunc(n.List, namesFrontier) || slices.ContainsFunc(slices.Collect(maps.Values(n.Map)), namesFrontier)
-}
-
-// sequence reads a stored stream sequence.
-func sequence(v any) (uint64, error) {
-	num, ok := v.(json.Number)
-	if !ok {
-		return 0, errors.New("holds no number")
-	}
-	seq, err := strconv.ParseUint(num.String(), 10, 63)
-	if err != nil {
-		return 0, errors.New("holds no sequence")
-	}
-	return seq, nil
 }
 
 func (l *lifecycle) locate(ctx context.Context, r *contract.LifecycleRecord) (bucket, key string, conn *Conn, err error) {

@@ -2,7 +2,6 @@ package provision
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -18,12 +17,19 @@ func (s *Session) PlanRemoval(ctx context.Context, name string, in compile.Input
 	remover := &lifecycle{session: s, decl: l.decl, scope: l.scope, profile: l.decl.RemovedBy, conns: map[string]*Conn{},
 		input: s.space.narrow(l.decl.RemovedBy, in)}
 	plan := &Plan{Schema: PlanSchema, Space: s.space.Name, Actions: []Action{}}
-	for _, d := range slices.DeleteFunc(slices.Clone(l.decl.Durables), func(d contract.LifecycleDurable) bool { return d.Keep }) {
-		a, err := l.removeDurable(ctx, remover, s.space.Contract.Consumers[d.Consumer])
+	err = l.durables(func(d *contract.LifecycleDurable, c *contract.Consumer, scope *compile.Scope) error {
+		if d.Keep {
+			return nil
+		}
+		a, err := l.removeDurable(ctx, remover, c, scope)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		plan.Actions = append(plan.Actions, a)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i := range l.decl.Records {
 		a, err := l.removeRecord(ctx, remover, &l.decl.Records[i])
@@ -35,16 +41,12 @@ func (s *Session) PlanRemoval(ctx context.Context, name string, in compile.Input
 	return plan, nil
 }
 
-func (l *lifecycle) removeDurable(ctx context.Context, remover *lifecycle, c *contract.Consumer) (Action, error) {
-	stream, err := l.scope.StreamName(c.Resource)
+func (l *lifecycle) removeDurable(ctx context.Context, remover *lifecycle, c *contract.Consumer, scope *compile.Scope) (Action, error) {
+	stream, name, err := durableName(scope, c)
 	if err != nil {
 		return Action{}, err
 	}
-	name, err := l.scope.Text(c.Name)
-	if err != nil {
-		return Action{}, err
-	}
-	account := l.scope.Account(c.Resource)
+	account := scope.Account(c.Resource)
 	conn, err := l.conn(ctx, account)
 	if err != nil {
 		return Action{}, err
