@@ -221,6 +221,8 @@ func (id identity) inputs(c *contract.Contract, p *contract.Profile, other ident
 			}
 		}
 		with(p.Family.Param, kinds...)
+	case p.Name == "redeemed": // its targets name an owner each: there is no own one, and no any
+		with("capabilities", id.conferred(other))
 	case p.Name == "drain-applier":
 		with("commit", id.commits(other)...)
 	case p.Name == "drain-canceller":

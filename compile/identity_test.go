@@ -131,6 +131,16 @@ func (id identity) known(c *contract.Contract, other identity) map[string]any {
 		"callers": []any{map[string]any{"owner": id.owner, "actor": id.actor, "uid": id.uid, "readers": readers}}}
 }
 
+// conferred are capabilities of every target that a handle can name.
+func (id identity) conferred(other identity) []any {
+	owner := map[string]any{"tOwner": other.owner}
+	targets := []any{"none", "self", map[string]any{"owner": owner}, map[string]any{"child": owner}, map[string]any{"ledger": owner},
+		map[string]any{"handle": map[string]any{"tOwner": other.owner, "tActor": other.actor, "tUid": other.uid}}}
+	return []any{map[string]any{"endpoint": id.endpoint, "events": []any{">"}, "commands": []any{
+		map[string]any{"name": id.command, "class": "ephemeral", "rails": []any{"one", "all", "inst"}, "instance": id.instance, "targets": targets},
+		map[string]any{"name": "cancel", "class": "journal", "targets": targets, "action": true}}}}
+}
+
 func (id identity) commits(other identity) []any {
 	who := func(rest map[string]any) map[string]any {
 		return merge(map[string]any{"cOwner": other.owner, "cActor": other.actor, "cUid": other.uid, "endpoint": id.endpoint}, rest)

@@ -16,7 +16,7 @@ import (
 type compileCmd struct {
 	Profile string `arg:"" help:"Profile to compile."`
 	Space   string `help:"Space to compile for. Default: the directory's only one, else main." placeholder:"NAME"`
-	Account string `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
+	Account string `help:"Account of the topology. Default: every account in which the profile has rows." placeholder:"NAME"`
 	dirFlag
 	contractFlags
 	paramFlags
@@ -47,9 +47,13 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	account, err := accountOf(ct, topology, profile, c.Account)
-	if err != nil {
-		return err
+	accounts := compile.Accounts(ct, topology, profile)
+	if c.Account != "" {
+		account, err := accountOf(ct, topology, profile, c.Account)
+		if err != nil {
+			return err
+		}
+		accounts = []string{account}
 	}
 	in, err := c.input(profile, space)
 	if err != nil {
@@ -59,22 +63,47 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	set, err := compile.Compile(scope, account)
-	if err != nil {
-		return err
-	}
-	if err := scope.Unused(); err != nil {
-		return badInput(err)
-	}
-	doc, err := document(set, profile, scope)
+	docs, err := documents(scope, profile, accounts)
 	if err != nil {
 		return err
 	}
 	if c.json() {
-		return writeJSON(a.stdout, doc)
+		return writeJSON(a.stdout, compileDocument{docs[0], docs[1:]})
 	}
-	printSet(a.stdout, doc)
+	for i, doc := range docs {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		printSet(a.stdout, doc)
+	}
 	return nil
+}
+
+// compileDocument is the set of the profile's home account, or of the one that was asked for, with those of its other accounts
+// beside it: a holder connects to each with a credential of its own.
+type compileDocument struct {
+	*compile.Document
+	Accounts []*compile.Document `json:"accounts"`
+}
+
+// documents compiles a profile in each account. What grants nothing in any of them is refused.
+func documents(scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
+	out := []*compile.Document{}
+	for _, account := range accounts {
+		set, err := compile.Compile(scope, account)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := document(set, profile, scope)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, doc)
+	}
+	if err := scope.Unused(); err != nil {
+		return nil, badInput(err)
+	}
+	return out, nil
 }
 
 // document adds the sizes that the set would have as a credential. Keys and times have one length, so any of them measures.
