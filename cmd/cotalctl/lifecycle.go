@@ -11,6 +11,7 @@ import (
 const (
 	lifecyclePrincipal = "principal" // of one (owner, actor, uid, role)
 	lifecycleEndpoint  = "endpoint"  // of one endpoint and an instance of it
+	lifecycleInstance  = "instance"  // of that instance alone
 )
 
 // holderFlags name the holder of a lifecycle in a space.
@@ -63,16 +64,23 @@ func (c *provisionEndpointCmd) Run(a *app) error {
 	return c.run(a, lifecycleEndpoint, (*provision.Session).PlanLifecycle)
 }
 
-type deprovisionEndpointCmd struct{ holderFlags }
+type deprovisionEndpointCmd struct {
+	InstanceOnly bool `help:"Remove what is this instance's alone: the effects and pool durables, which all instances share, stay."`
+	holderFlags
+}
 
 // Help is the example under the flags.
 func (deprovisionEndpointCmd) Help() string {
 	return "Example: cotalctl deprovision endpoint --space main -f serve.yaml --plan\n\n" +
-		"The effects and pool durables are those of all instances: remove them with the endpoint's last one. Stored facts and work stay."
+		"The effects and pool durables are those of all instances: until the endpoint's last one, give --instance-only. Stored facts and work stay."
 }
 
 func (c *deprovisionEndpointCmd) Run(a *app) error {
-	err := c.run(a, lifecycleEndpoint, (*provision.Session).PlanRemoval)
+	lifecycle := lifecycleEndpoint
+	if c.InstanceOnly {
+		lifecycle = lifecycleInstance
+	}
+	err := c.run(a, lifecycle, (*provision.Session).PlanRemoval)
 	if err == nil && !c.Plan {
 		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire; stored facts and work stay, and are delivered again to durables made anew")
 	}
