@@ -12,7 +12,7 @@ import (
 func (b *binder) member(t *contract.Type, name, path string) *value {
 	k, ok := b.c.Kinds[name]
 	if ok && kindHas(k, t.Within) {
-		return &value{text: name, kind: k}
+		return &value{text: name, kind: k, grammar: k.Grammar}
 	}
 	var names []string
 	for _, k := range contract.Sorted(b.c.Kinds) {
@@ -133,14 +133,5 @@ func (s *Scope) openShape(p *contract.Profile, at int) string {
 }
 
 func kindHas(k *contract.Kind, f *contract.Filter) bool {
-	if f == nil {
-		return true
-	}
-	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-	for name, want := range f.Where {
-		if flags[name] != want {
-			return false
-		}
-	}
-	return true
+	return f == nil || k.Has(f.Where)
 }

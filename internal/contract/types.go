@@ -2,6 +2,7 @@ package contract
 
 import (
 	"regexp"
+	"strings"
 )
 
 // StarRule says where a grammar admits "*" as a whole segment.
@@ -25,6 +26,18 @@ type Grammar struct {
 	Tail    bool              // a final ">" is admitted
 	AsToken map[string]string // replacements that make one token of a dotted name
 	Hint    string            // what to do when a value does not fit
+}
+
+// OneToken applies the as-token transform to a text of the grammar: all replacements at once. A nil grammar has none.
+func (g *Grammar) OneToken(text string) string {
+	if g == nil || len(g.AsToken) == 0 {
+		return text
+	}
+	pairs := make([]string, 0, 2*len(g.AsToken))
+	for _, from := range SortedKeys(g.AsToken) {
+		pairs = append(pairs, from, g.AsToken[from])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // TypeKind is the shape of a parameter or field.
