@@ -39,6 +39,15 @@ func (s *Scope) newGuard() (*guard, error) {
 		read := slices.DeleteFunc(all, func(p subject.Pattern) bool { return slices.Contains(manage, p) })
 		g.stores = append(g.stores, store{r, s.captured(r, stream), manage, read})
 	}
+	slices.SortStableFunc(g.stores, func(a, b store) int { // what is worst is told
+		switch {
+		case a.Closed == b.Closed:
+			return 0
+		case a.Closed:
+			return -1
+		}
+		return 1
+	})
 	if s.profile.Overlay {
 		return g, nil
 	}
@@ -67,13 +76,6 @@ func (s *Scope) newGuard() (*guard, error) {
 // check returns what is wrong with a grant, or nil.
 func (g *guard) check(grant *Grant, account string) *contract.Problem {
 	s := g.s
-	if slices.Contains(s.topology.Closed, account) {
-		return g.problem(grant, fmt.Sprintf("stands in account %s of topology %s, which is closed to overlays", account, s.topology.Name), "", "another account")
-	}
-	if !s.profile.Overlay && !slices.Contains(g.accounts, account) {
-		return g.problem(grant, fmt.Sprintf("gives profile %s a credential in account %s, where %s gives it none", s.profile.Name, account, s.c.Base.Name), "",
-			"one of "+strings.Join(g.accounts, ", "))
-	}
 	if grant.Deny && s.profile.Overlay {
 		return nil // it gives nothing
 	}
@@ -92,9 +94,16 @@ func (g *guard) check(grant *Grant, account string) *contract.Problem {
 	if hit, ok := overlapping(p, g.beyond(grant)); ok {
 		return g.problem(grant, "reaches every stream of the account", string(hit), "a row on the overlay's own streams and buckets")
 	}
-	if hit, ok := overlapping(p, g.own); ok {
+	switch hit, ok := overlapping(p, g.own); {
+	case ok:
 		return g.problem(grant, fmt.Sprintf("gives profile %s of %s a subject of %s", s.profile.Name, s.c.Base.Name, s.c.Base.Name), string(hit),
 			"a subject that "+s.c.Base.Name+" says nothing of")
+	case !grant.Row.Overlay: // of everybody; it stands where the others do
+	case slices.Contains(s.topology.Closed, account):
+		return g.problem(grant, fmt.Sprintf("stands in account %s of topology %s, which is closed to overlays", account, s.topology.Name), "", "another account")
+	case !s.profile.Overlay && !slices.Contains(g.accounts, account):
+		return g.problem(grant, fmt.Sprintf("gives profile %s a credential in account %s, where %s gives it none", s.profile.Name, account, s.c.Base.Name), "",
+			"one of "+strings.Join(g.accounts, ", "))
 	}
 	return nil
 }
@@ -102,8 +111,11 @@ func (g *guard) check(grant *Grant, account string) *contract.Problem {
 func (g *guard) store(grant *Grant, p subject.Pattern, r *store) *contract.Problem {
 	closed := r.Closed || !g.s.profile.Overlay
 	what := fmt.Sprintf("reaches %s (%s)", r.ID, r.Pos)
-	if r.Closed {
+	switch {
+	case r.Closed:
 		what += ", which is closed to overlays"
+	case closed:
+		what = fmt.Sprintf("gives profile %s of %s a subject of %s, of %s (%s)", g.s.profile.Name, g.s.c.Base.Name, g.s.c.Base.Name, r.ID, r.Pos)
 	}
 	hit, ok := overlapping(p, r.manage)
 	switch {

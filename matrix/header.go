@@ -54,7 +54,8 @@ func (l *loader) header(m source.Map) {
 func (l *loader) grammars(n source.Node) {
 	for _, f := range n.Fields() {
 		if id(f, l.c.Grammars, "grammar") {
-			l.c.Grammars[f.Name] = profiles.Grammar(f.Name, f.Value)
+			g := profiles.Grammar(f.Name, f.Value)
+			g.Pos, l.c.Grammars[f.Name] = f.Key.Pos(), g
 		}
 	}
 }

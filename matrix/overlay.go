@@ -240,15 +240,11 @@ func (l *loader) overlayLifecycles(was before) {
 	}
 }
 
-// overlayRows refuses the operations that reach past the accounts of the space, and rows of profiles that are not named.
+// overlayRows refuses the operations that reach past the accounts of the space.
 func (l *loader) overlayRows() {
 	for _, row := range l.c.Rows {
-		switch {
-		case !row.Overlay:
-		case row.Op.Kind == contract.OpShare, row.Op.Kind == contract.OpSystem:
+		if row.Overlay && (row.Op.Kind == contract.OpShare || row.Op.Kind == contract.OpSystem) {
 			l.fail(row.Pos, row.ID, fmt.Sprintf("operation %s in an overlay", row.Op.Kind), "", "an operation within one account of the space", "what crosses accounts is for the base to say")
-		case slices.Contains(row.Profiles, "*"):
-			l.fail(row.Pos, row.ID, `profile "*" in an overlay`, "", "the profiles by name", "it would change every credential of the base")
 		}
 	}
 }

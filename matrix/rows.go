@@ -89,6 +89,9 @@ func (r *rowReader) profiles() {
 		}
 		r.envs = []*env{r.l.spaceEnv()}
 		return
+	case textOf(n) == "*" && r.l.overlay:
+		n.Fail(`profile "*" in an overlay`, "", "the profiles by name", "it would change every credential of "+r.l.c.Base.Name)
+		return
 	case textOf(n) == "*":
 		r.row.Profiles = []string{"*"}
 		r.row.Except = declaredList(r.m.Get("except"), r.l.c.Profiles, "profile")
