@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/matrix"
@@ -154,5 +156,147 @@ func TestOverlayGrants(t *testing.T) {
 				t.Errorf("%v, want the position of the row", err)
 			}
 		})
+	}
+}
+
+// TestThirdPartyKind: a registered kind is what the base's own families carry, in its token form, and nothing of its neighbours.
+func TestThirdPartyKind(t *testing.T) {
+	t.Parallel()
+	c := overlayWith(t, "")
+	writer := compileSet(t, c, "single", "record-writer", map[string]any{"space": "main", "kind": "com.example.build", "connId": uid})
+	if diff := cmp.Diff([]string{
+		"$JS.ACK.EPR_main.recw_main-com_example_build.>",
+		"$JS.API.CONSUMER.CREATE.EPR_main.recw_main-com_example_build.cotal.main.epr.*.*.*.com_example_build.>",
+		"$JS.API.CONSUMER.INFO.EPR_main.recw_main-com_example_build",
+		"$JS.API.CONSUMER.MSG.NEXT.EPR_main.recw_main-com_example_build",
+		"$JS.API.STREAM.MSG.GET.KV_cotal_records_main",
+		"$KV.cotal_records_main.com_example_build.*.*.spec",
+		"$KV.cotal_records_main.com_example_build.*.*.status",
+	}, entryTexts(writer.Pub.Allow)); diff != "" {
+		t.Errorf("record-writer (-want +got):\n%s", diff)
+	}
+	serve := map[string]any{"space": "main", "owner": owner, "actor": "ann", "endpoint": "deploy", "instance": uid, "epoch": "0", "connId": uid, "commands": []any{},
+		"kinds": []any{"com.example.build"}}
+	const ingress = "cotal.main.epr.deploy." + uid + ".0."
+	var got []string
+	for _, text := range entryTexts(compileSet(t, c, "single", "endpoint-serve", serve).Pub.Allow) {
+		if strings.HasPrefix(text, ingress) {
+			got = append(got, strings.TrimPrefix(text, ingress))
+		}
+	}
+	if diff := cmp.Diff([]string{"com_example_build.>", "cp.>", "goal.>", "svc.>"}, got); diff != "" {
+		t.Errorf("endpoint-serve (-want +got):\n%s", diff)
+	}
+	top, _ := c.Topology("single")
+	for value, want := range map[string]string{"svc": `got "svc", want one of com.example.build`, "com_example_build": `got "com_example_build"`} {
+		serve["kinds"] = []any{value}
+		if _, err := compile.NewScope(c, top, c.Profiles["endpoint-serve"], compile.Input{Values: serve}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("kinds [%s], got %v, want %q", value, err, want)
+		}
+	}
+	for subtree, want := range map[string]string{"com_example_build.>": "", "com_example_build.deploy.*.status": "", "com_example_builds.>": "lies in no allowed kind",
+		"*.deploy.>": "reaches kind"} {
+		reader := map[string]any{"owner": owner, "actor": "ann", "uid": uid, "readers": []any{map[string]any{"record": map[string]any{"gid": "g", "n": "0", "subtree": subtree}}}}
+		in := map[string]any{"space": "main", "endpoint": "deploy", "instance": uid, "epoch": "0", "connId": uid, "callers": []any{reader}}
+		_, err := compile.NewScope(c, top, c.Profiles["read-mediator"], compile.Input{Values: in})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("subtree %s, got %v, want %q", subtree, err, want)
+		}
+	}
+}
+
+// TestOverlayKeepsBase: every profile of the base compiles to the same set with an overlay beside it, but for what the overlay
+// gives to the profile that makes its streams.
+func TestOverlayKeepsBase(t *testing.T) {
+	t.Parallel()
+	with, alone := overlayWith(t, ""), embedded(t)
+	compared := 0
+	for _, topology := range alone.Topologies {
+		for _, p := range contract.Sorted(alone.Profiles) {
+			if p.Name == "provisioner" {
+				continue
+			}
+			for _, sample := range compile.Samples(alone, p, "main", 0) {
+				want := compileSample(t, alone, topology.Name, p.Name, sample.Input)
+				got := compileSample(t, with, topology.Name, p.Name, sample.Input)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s %s %s (-alone +extended):\n%s", topology.Name, p.Name, sample.Name, diff)
+				}
+				compared++
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("compared %d sets, want at least 100", compared)
+	}
+}
+
+func compileSample(t testing.TB, c *contract.Contract, topology, profile string, in compile.Input) (texts []string) {
+	t.Helper()
+	top, _ := c.Topology(topology)
+	p := c.Profiles[profile]
+	scope, err := compile.NewScope(c, top, p, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range compile.Accounts(c, top, p) {
+		set, err := compile.Compile(scope, account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range [][]compile.Entry{set.Pub.Allow, set.Pub.Deny, set.Sub.Allow, set.Sub.Deny} {
+			texts = append(texts, account)
+			texts = append(texts, entryTexts(list)...)
+		}
+	}
+	return texts
+}
+
+// TestOverlayResourceNames: an overlay's stream of a base's name would be provisioned with the base's rights. Which names meet
+// depends on the space.
+func TestOverlayResourceNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]map[string]string{
+		"EPF_{space}": {"main": "EPF_main", "other": "EPF_other"},
+		"CHAT_main":   {"main": "CHAT_main", "other": ""},
+		"mine":        {"main": "", "other": ""},
+	} {
+		c := overlayWith(t, "")
+		tmpl, err := contract.ParseTemplate(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Resources["BUILDLOG"].Name = tmpl
+		for space, twice := range want {
+			top, _ := c.Topology("")
+			for _, p := range []*contract.Profile{nil, c.Profiles["agent"]} {
+				in := compile.Input{Values: map[string]any{"space": space}}
+				if p != nil {
+					in = compile.Samples(c, p, space, 0)[0].Input
+				}
+				_, err := compile.NewScope(c, top, p, in)
+				if twice == "" && err != nil || twice != "" && (err == nil || !strings.Contains(err.Error(), fmt.Sprintf("has the name of %q", strings.Split(twice, "_")[0]))) {
+					t.Errorf("%s in space %s, got %v, want %q refused", name, space, err, twice)
+				}
+			}
+		}
+	}
+}
+
+// TestOverlayParameter: a parameter that spells a subject of a closed store is refused when it is given.
+func TestOverlayParameter(t *testing.T) {
+	t.Parallel()
+	c := overlayWith(t, `- {id: MORE, profile: builder, publish: "{buildId}.x", class: direct, cite: "§9"}`+"\n")
+	c.Profiles["builder"].Params[0].Type = &contract.Type{Kind: contract.TypeScalar, Grammar: c.Grammars["channel"]} // dotted, with wildcards
+	top, _ := c.Topology("")
+	for tree, want := range map[string]string{"mine.a": "", "cotal.main.epf": "reaches EPF", "cotal.other.epf": "", "cotal.*.auth": "", "cotal.*.wfj": "reaches WFJ"} {
+		s, err := compile.NewScope(c, top, c.Profiles["builder"], compile.Input{Values: map[string]any{"space": "main", "buildId": tree, "connId": uid}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = compile.Compile(s, "")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("tree %s, got %v, want %q", tree, err, want)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func contracts(t testing.TB) map[string]*contract.Contract {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out["tiny"] = tiny
+	out["tiny"], out["overlay"] = tiny, overlayWith(t, "")
 	for _, name := range []string{"example", "names"} {
 		out[name] = loadOver(t, parseArchive(t, "testdata/"+name+".txtar"))
 	}
