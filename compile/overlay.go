@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -213,6 +214,53 @@ func (s *Scope) ownNames() contract.Problems {
 			probs = append(probs, &contract.Problem{Pos: r.Pos, What: fmt.Sprintf("resource %q has the name of %q (%s)", r.ID, first.ID, first.Pos), Got: quote(name), Want: "a name of its own"})
 		}
 		taken[name] = r
+	}
+	return probs
+}
+
+// CheckOverlay compiles the sample inputs of every profile that an overlay declares or gives a row, in every account of every
+// topology: an overlay that reaches too far is refused before anything of it is used. A contract of its own passes.
+func CheckOverlay(c *contract.Contract, space string) error {
+	var probs contract.Problems
+	told := map[string]bool{}
+	for _, t := range c.Topologies {
+		for _, p := range contract.Sorted(c.Profiles) {
+			if c.Base == nil || !p.Overlay && !slices.ContainsFunc(c.Rows, func(row *contract.Row) bool { return row.Overlay && row.Holds(p.Name) }) {
+				continue
+			}
+			for _, sample := range Samples(c, p, space, 0) {
+				for _, problem := range compileSample(c, t, p, sample.Input) {
+					if key := problem.Pos.String() + problem.Row; !told[key] || problem.Row == "" {
+						told[key], probs = true, append(probs, problem)
+					}
+				}
+			}
+		}
+	}
+	return probs.Err()
+}
+
+// compileSample returns what is wrong with one input of a profile.
+func compileSample(c *contract.Contract, t *contract.Topology, p *contract.Profile, in Input) (probs contract.Problems) {
+	add := func(err error) {
+		var several contract.Problems
+		var one *contract.Problem
+		switch {
+		case errors.As(err, &several):
+			probs = append(probs, several...)
+		case errors.As(err, &one):
+			probs = append(probs, one)
+		case err != nil:
+			probs = append(probs, &contract.Problem{Pos: p.Pos, What: fmt.Sprintf("profile %s, topology %s: %s", p.Name, t.Name, err)})
+		}
+	}
+	s, err := NewScope(c, t, p, in)
+	if add(err); err != nil {
+		return probs
+	}
+	for _, account := range Accounts(c, t, p) {
+		_, err := Compile(s, account)
+		add(err)
 	}
 	return probs
 }
