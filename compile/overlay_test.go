@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -297,6 +298,39 @@ func TestOverlayParameter(t *testing.T) {
 		_, err = compile.Compile(s, "")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("tree %s, got %v, want %q", tree, err, want)
+		}
+	}
+}
+
+// TestWhyOverlayNamesAreChecked: what the names that the loader refuses would do. Each changes what a profile of the base compiles to.
+func TestWhyOverlayNamesAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		profile string
+		change  func(c *contract.Contract)
+		values  map[string]any
+		gained  string
+	}{
+		"symbol role": {"agent", func(c *contract.Contract) { c.Symbols["role"] = contract.Lit("boss") },
+			map[string]any{"owner": owner, "actor": "ann", "uid": uid}, "$JS.ACK.TASK_main.svc_boss.>"},
+		"derived goalId": {"record-writer", func(c *contract.Contract) {
+			two, err := contract.ParseTemplate("{buildId}.{buildId}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Profiles["builder"].Derive = []contract.Derive{{Name: "goalId", Text: two}}
+		}, map[string]any{"kind": "goal"}, "$KV.cotal_records_main.goal.*.*.*.*.*.*.spec"},
+	} {
+		c := overlayWith(t, "")
+		tt.values["space"], tt.values["connId"] = "main", uid
+		had := func() bool {
+			return slices.Contains(entryTexts(compileSet(t, c, "single", tt.profile, tt.values).Pub.Allow), tt.gained)
+		}
+		if had() {
+			t.Errorf("%s: %s is held without it", name, tt.gained)
+		}
+		if tt.change(c); !had() {
+			t.Errorf("%s: %s is not held with it", name, tt.gained)
 		}
 	}
 }
