@@ -64,6 +64,7 @@ func TestOverlayGrants(t *testing.T) {
 		account = "reaches every stream of the account"
 		inbox   = "reaches everybody's reply inboxes"
 		foreign = "a subject of cotal-v0.5"
+		rail    = "reaches subjects of cotal-v0.5 that are for its own profiles"
 	)
 	for _, tt := range []struct{ profile, op, want, witness string }{
 		// what decides, by every way to its subjects, keys and API
@@ -101,7 +102,17 @@ func TestOverlayGrants(t *testing.T) {
 		{"builder", `consume: {stream: CHAT, name: "fanout", filter: "{P}.chat.>", verbs: [create]}`, managed, "$JS.API.CONSUMER.CREATE.CHAT_main.fanout.cotal.main.chat.rest"},
 		{"builder", `kv: {bucket: presence, watch: ">", name: "w"}`, managed, ""},
 		{"builder", `stream: {stream: CHAT, verbs: [purge]}`, managed, ""},
-		{"builder", `consume: {stream: EPR, name: "recw_main-svc", verbs: [next]}`, managed, ""},
+		{"builder", `consume: {stream: EPR, name: "recw_main-svc", verbs: [next]}`, closed, ""},
+		{"builder", `publish: "{P}.epr.deploy.x.0.com_example_build.y"`, closed, ""},
+		{"builder", `subscribe: "{P}.epj.>"`, closed, ""},
+		// rails that no store holds, and what the base's own profiles alone may publish
+		{"builder", `subscribe: "{P}.ep.reply.>"`, rail, "cotal.main.ep.reply.rest"},
+		{"builder", `publish: "{P}.ep.one.manager.start.any.*.a.b.c.d"`, rail, ""},
+		{"builder", `subscribe: "{P}.eps.>"`, rail, ""},
+		{"builder", `publish: "{P}.mine"`, rail, "cotal.main.mine"},
+		{"builder", `subscribe: "cotal.*.chat.>"`, "", ""},
+		{"builder", `publish: "{P}.chat.a.b.team"`, "family of invariant C127", "cotal.main.chat.a.b.team"},
+		{"builder", `kv: {bucket: presence, put: "x"}`, "family of invariant C128", "$KV.cotal_presence_main.x"},
 		// past single streams
 		{"builder", `stream: {stream: BUILDLOG, verbs: [create]}`, account, "$JS.API.STREAM.CREATE.com_example_buildlog_main"},
 		{"builder", `stream: {stream: BUILDLOG, verbs: [update]}`, account, ""},
@@ -290,7 +301,7 @@ func TestOverlayParameter(t *testing.T) {
 	c := overlayWith(t, `- {id: MORE, profile: builder, publish: "{buildId}.x", class: direct, cite: "§9"}`+"\n")
 	c.Profiles["builder"].Params[0].Type = &contract.Type{Kind: contract.TypeScalar, Grammar: c.Grammars["channel"]} // dotted, with wildcards
 	top, _ := c.Topology("")
-	for tree, want := range map[string]string{"mine.a": "", "cotal.main.epf": "reaches EPF", "cotal.other.epf": "", "cotal.*.auth": "", "cotal.*.wfj": "reaches WFJ"} {
+	for tree, want := range map[string]string{"mine.a": "", "cotal.main.epf": "reaches EPF", "cotal.other.epf": "", "cotal.*.auth": "for its own profiles", "cotal.*.chat": "family of invariant C127", "cotal.*.wfj": "reaches WFJ"} {
 		s, err := compile.NewScope(c, top, c.Profiles["builder"], compile.Input{Values: map[string]any{"space": "main", "buildId": tree, "connId": uid}})
 		if err != nil {
 			t.Fatal(err)

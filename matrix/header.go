@@ -131,6 +131,8 @@ func (l *loader) choiceValues(v source.Field, setting string) map[string]string 
 		}
 		if owner, taken := l.bound[e.Name]; taken && owner != setting {
 			e.Key.Fail(fmt.Sprintf("name %q is bound by setting %q already", e.Name, owner), "", "another name", "")
+		} else if l.taken[e.Name] {
+			e.Key.Fail(fmt.Sprintf("name %q is one that templates of %s use", e.Name, l.c.Base.Name), "", "another name", "")
 		}
 		l.bound[e.Name] = setting
 		names[e.Name] = e.Value.Text()

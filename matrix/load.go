@@ -24,7 +24,8 @@ type loader struct {
 	symbolAt   map[string]contract.Pos
 	bound      map[string]string // names that settings bind, and which
 	kindAt     map[string]source.Node
-	r          *source.Report // of the overlay
+	taken      map[string]bool // names that templates of the base use; nil but in an overlay
+	r          *source.Report  // of the overlay
 	// deferred are checks of early declarations against later ones.
 	deferred []func()
 }
