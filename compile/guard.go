@@ -112,8 +112,12 @@ func (g *guard) check(grant *Grant, account string) *contract.Problem {
 			return problem
 		}
 	}
-	if hit, ok := overlapping(p, g.beyond(grant)); ok {
+	if hit, ok := overlapping(p, g.beyond()); ok {
 		return g.problem(grant, "reaches every stream of the account", string(hit), "a row on the overlay's own streams and buckets")
+	}
+	if hit, ok := overlapping(p, verbs(deputyVerbs)); ok {
+		return g.problem(grant, "has the server publish what is stored on any subject of the account", string(hit),
+			"a message get (how: msg-get; of a bucket also with allow_direct: false) or a consumer")
 	}
 	if problem := g.rail(grant, p); problem != nil {
 		return problem
@@ -178,12 +182,18 @@ func (g *guard) store(grant *Grant, p subject.Pattern, r *store) *contract.Probl
 
 // beyond is what reaches past single streams. A stream's configuration is for the profile that makes those of the base too, so that
 // it learns no more than it can do anyway.
-func (g *guard) beyond(grant *Grant) []subject.Pattern {
-	out := accountReach()
-	for _, verb := range bodyVerbs {
-		if verb == "STREAM.RESTORE" || g.s.c.Roles[contract.RoleProvision] != g.s.profile.Name {
-			out = append(out, subject.Pattern(apiPrefix+verb+".>"))
-		}
+func (g *guard) beyond() []subject.Pattern {
+	if g.s.c.Roles[contract.RoleProvision] == g.s.profile.Name {
+		return accountReach()
+	}
+	return append(accountReach(), verbs(configVerbs)...)
+}
+
+// verbs are the requests of some verbs on any stream.
+func verbs(names []string) []subject.Pattern {
+	out := make([]subject.Pattern, len(names))
+	for i, name := range names {
+		out[i] = subject.Pattern(apiPrefix + name + ".>")
 	}
 	return out
 }

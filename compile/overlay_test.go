@@ -62,6 +62,7 @@ func TestOverlayGrants(t *testing.T) {
 		closed  = "closed to overlays"
 		managed = "by a consumer or its configuration"
 		account = "reaches every stream of the account"
+		deputy  = "has the server publish what is stored"
 		inbox   = "reaches everybody's reply inboxes"
 		foreign = "a subject of cotal-v0.5"
 		rail    = "reaches subjects of cotal-v0.5 that are for its own profiles"
@@ -116,7 +117,11 @@ func TestOverlayGrants(t *testing.T) {
 		// past single streams
 		{"builder", `stream: {stream: BUILDLOG, verbs: [create]}`, account, "$JS.API.STREAM.CREATE.com_example_buildlog_main"},
 		{"builder", `stream: {stream: BUILDLOG, verbs: [update]}`, account, ""},
-		{"provisioner", `api: "STREAM.RESTORE.{BUILDLOG}"`, account, ""},
+		{"provisioner", `api: "STREAM.RESTORE.{BUILDLOG}"`, deputy, ""},
+		{"builder", `read: {stream: BUILDLOG, how: direct-get, key: "{X}.log.{buildId}.>", why: data}`, deputy, "$JS.API.DIRECT.GET.com_example_buildlog_main.com_example.main.log"},
+		{"agent", `read: {stream: BUILDLOG, how: direct-get, key: "{X}.log.>", why: data}`, deputy, ""},
+		{"builder", `read: {stream: CHAT, how: direct-get, key: "{P}.chat.>", why: data}`, deputy, ""},
+		{"builder", `api: "STREAM.SNAPSHOT.{BUILDLOG}"`, deputy, ""},
 		{"builder", `api: "STREAM.LIST"`, account, ""},
 		{"builder", `api: "ACCOUNT.PURGE.x"`, account, ""},
 		{"builder", `publish: "$JS.hub.API.STREAM.INFO.EPF_{space}"`, account, ""},
@@ -136,6 +141,7 @@ func TestOverlayGrants(t *testing.T) {
 		{"record-writer", `publish: "{X}.log.x"`, "stands in account authority of topology split, which is closed to overlays", ""},
 		// controls
 		{"builder", `publish: "{X}.note.{buildId}"`, "", ""},
+		{"builder", `read: {stream: BUILDLOG, how: msg-get, why: data}`, "", ""},
 		{"builder", `subscribe: "{P}.chat.*.*.team"`, "", ""},
 		{"builder", `read: {bucket: channels, how: msg-get, why: data}`, "", ""},
 		{"builder", `kv: {bucket: presence, get: ">"}`, "", ""},

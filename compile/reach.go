@@ -24,9 +24,14 @@ var accountVerbs = map[string]bool{"ACCOUNT.PURGE": true, "ACCOUNT.STREAM.CANCEL
 // readVerbs read what is stored and change nothing that anybody else uses: no consumer, no configuration.
 var readVerbs = map[string]bool{"DIRECT.GET": true, "STREAM.MSG.GET": true, "STREAM.INFO": true}
 
-// bodyVerbs take a stream's whole configuration in the request's body, which can source any stream of the account, capture any
+// configVerbs take a stream's whole configuration in the request's body, which can source any stream of the account, capture any
 // subject and publish anywhere: the name in the subject confines nothing.
-var bodyVerbs = []string{"STREAM.CREATE", "STREAM.UPDATE", "STREAM.RESTORE"}
+var configVerbs = []string{"STREAM.CREATE", "STREAM.UPDATE"}
+
+// deputyVerbs have the server publish what is stored, headers and all, on any subject of the account: of a direct get it is the
+// reply (measured), of a snapshot its body names it, and a restore takes a configuration. Whoever can also store a message writes
+// what they like wherever they like.
+var deputyVerbs = []string{"DIRECT.GET", "STREAM.SNAPSHOT", "STREAM.RESTORE"}
 
 // apiReach are the subjects by which a stream is managed, consumed or read; without the reads where they are free.
 func apiReach(stream string, reads bool) []subject.Pattern {
