@@ -59,14 +59,15 @@ func (s *Scope) ownNames() contract.Problems {
 	return probs
 }
 
-// CheckOverlay compiles the sample inputs of every profile that an overlay declares or gives a row, in every account of every
+// CheckOverlay compiles the sample inputs of every profile that an overlay declares, gives a row or a kind, in every account of every
 // topology: an overlay that reaches too far is refused before anything of it is used. A contract of its own passes.
 func CheckOverlay(c *contract.Contract, space string) error {
 	var probs contract.Problems
 	told := map[string]bool{}
 	for _, t := range c.Topologies {
 		for _, p := range contract.Sorted(c.Profiles) {
-			if c.Base == nil || !p.Overlay && !slices.ContainsFunc(c.Rows, func(row *contract.Row) bool { return row.Overlay && row.Holds(p.Name) }) {
+			given := func(row *contract.Row) bool { return row.Overlay && row.Holds(p.Name) }
+			if c.Base == nil || !p.Overlay && p.Family == nil && !slices.ContainsFunc(c.Rows, given) {
 				continue
 			}
 			for _, sample := range Samples(c, p, space, 0) {

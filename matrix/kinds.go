@@ -48,7 +48,15 @@ func (l *loader) kindKey(n source.Node, key contract.Template) {
 				source.Suggest(name, contract.SortedKeys(l.names())))
 		}
 	}
-	malformed(n, samplesOf(key)...)
+	if malformed(n, samplesOf(key)...) {
+		return
+	}
+	for _, part := range key.Parts {
+		if strings.ContainsAny(part.Lit, "*>") {
+			n.Fail("key holds a wildcard", fmt.Sprintf("%q", key.Source), "literal tokens and placeholders", "what a row leaves open is for the row to say")
+			return
+		}
+	}
 }
 
 // thirdParty reads which record kinds an overlay of this contract may register.
@@ -122,8 +130,8 @@ func (l *loader) kindsApart() {
 	kinds := contract.Sorted(l.c.Kinds)
 	for i, a := range kinds {
 		for _, b := range kinds[i+1:] {
-			first, second := a, b
-			if l.kindAt[b.Name].Pos().Compare(l.kindAt[a.Name].Pos()) < 0 || a.ThirdParty && !b.ThirdParty {
+			first, second := a, b // the second is told: a third party's, else the later one
+			if a.ThirdParty != b.ThirdParty && a.ThirdParty || a.ThirdParty == b.ThirdParty && b.Pos.Compare(a.Pos) < 0 {
 				first, second = b, a
 			}
 			if w, ok := l.sharedKey(a, b); ok {

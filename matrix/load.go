@@ -58,7 +58,14 @@ func (b *bundle) load() (*contract.Contract, error) {
 		return nil, fmt.Errorf("contract %s, which %s extends: %w", b.base.label, b.label, err)
 	}
 	l.extend(b)
-	return l.done(b.r)
+	c, err := l.done(b.r)
+	if err == nil {
+		err = b.base.r.Err() // an overlay with which the base is wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // done runs the checks of early declarations against late ones and hands out the contract, or what is wrong.
