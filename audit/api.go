@@ -1,25 +1,14 @@
 package audit
 
-import "github.com/cotalctl/cotalctl/internal/subject"
+import (
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
 
 const (
 	apiRoot = "$JS.API."
 	ackRoot = "$JS.ACK."
 )
-
-// apiVerbs are the JetStream API verbs of nats-server 2.15 (jetstream_api.go).
-func apiVerbs() []string {
-	return []string{
-		"ACCOUNT.PURGE", "ACCOUNT.STREAM.CANCEL_MOVE", "ACCOUNT.STREAM.MOVE",
-		"CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.DURABLE.CREATE", "CONSUMER.INFO", "CONSUMER.LEADER.STEPDOWN",
-		"CONSUMER.LIST", "CONSUMER.MSG.NEXT", "CONSUMER.NAMES", "CONSUMER.PAUSE", "CONSUMER.PEER.EVACUATE",
-		"CONSUMER.PEER.REMOVE", "CONSUMER.RESET", "CONSUMER.UNPIN",
-		"DIRECT.GET", "INFO", "META.LEADER.STEPDOWN", "META.RESCUE", "SERVER.EVACUATE", "SERVER.REMOVE",
-		"STREAM.CANCEL_MOVE", "STREAM.CREATE", "STREAM.DELETE", "STREAM.INFO", "STREAM.LEADER.STEPDOWN", "STREAM.LIST",
-		"STREAM.MSG.DELETE", "STREAM.MSG.GET", "STREAM.NAMES", "STREAM.PEER.EVACUATE", "STREAM.PEER.REMOVE", "STREAM.PURGE",
-		"STREAM.RESTORE", "STREAM.SNAPSHOT", "STREAM.UPDATE",
-	}
-}
 
 // verbSubjects returns the subjects on which a verb of an invariant acts on a stream; nil for an unknown verb.
 func verbSubjects(verb, stream string) []subject.Pattern {
@@ -69,7 +58,7 @@ func (p *Principal) verbsReached(d *Direction, e Entry) []string {
 		return nil
 	}
 	var out []string
-	for _, verb := range apiVerbs() {
+	for _, verb := range compile.APIVerbs() {
 		for _, form := range []subject.Pattern{subject.Pattern(apiRoot + verb + ".>"), subject.Pattern(apiRoot + verb)} {
 			if w, ok := p.reaches(d, e, form); ok {
 				out = append(out, w)

@@ -91,16 +91,9 @@ func asTokens(profile *contract.Profile, tags map[string]string) map[string]stri
 	return out
 }
 
-// asToken gives one value that form: all replacements at once, as the compiler does.
+// asToken gives one value that form.
 func asToken(param *contract.Param, value string) string {
-	if param.Type.Grammar == nil {
-		return value
-	}
-	var pairs []string
-	for _, from := range contract.SortedKeys(param.Type.Grammar.AsToken) {
-		pairs = append(pairs, from, param.Type.Grammar.AsToken[from])
-	}
-	return strings.NewReplacer(pairs...).Replace(value)
+	return param.Type.Grammar.OneToken(value)
 }
 
 // inboxNonce is the stated value of the parameter that keys the connection's inbox, the one that defaults to the user key.

@@ -10,10 +10,15 @@ import (
 // Accounts returns the accounts in which a profile has rows of its own in a topology, its home first, the rest sorted. A row
 // counts whatever its conditions say.
 func Accounts(c *contract.Contract, t *contract.Topology, p *contract.Profile) []string {
+	return accounts(c, t, p, func(*contract.Row) bool { return true })
+}
+
+// accounts is Accounts for some of the rows.
+func accounts(c *contract.Contract, t *contract.Topology, p *contract.Profile, some func(*contract.Row) bool) []string {
 	home := t.Account(p.Name, p.Home)
 	var rest []string
 	for _, row := range c.Rows {
-		if !slices.Contains(row.Profiles, p.Name) || !appliesTo(row, p.Name, t.Name) || row.Op.Kind == contract.OpShare {
+		if !slices.Contains(row.Profiles, p.Name) || !appliesTo(row, p.Name, t.Name) || row.Op.Kind == contract.OpShare || !some(row) {
 			continue
 		}
 		for _, a := range rowAccounts(c, t, p, row) {

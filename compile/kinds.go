@@ -13,7 +13,7 @@ import (
 func (b *binder) member(t *contract.Type, name, path string) *value {
 	k, ok := b.c.Kinds[name]
 	if ok && t.Within.Holds(k) {
-		return &value{text: name, kind: k}
+		return &value{text: name, kind: k, grammar: k.Grammar}
 	}
 	var names []string
 	for _, k := range contract.Sorted(b.c.Kinds) {

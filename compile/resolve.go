@@ -63,6 +63,7 @@ func Resolve(s *Scope, account string) ([]Grant, error) {
 			r.fail(err)
 		}
 	}
+	r.probs = append(r.probs, s.guarded(r.grants, account)...)
 	return r.grants, r.probs.Err()
 }
 

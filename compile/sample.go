@@ -258,6 +258,17 @@ func (s sampler) ownSubtree(t *contract.Type, tokens []string) string {
 	return strings.Join(tokens[:last+1], ".") + ".>"
 }
 
+// Idle reports whether a row gives a profile nothing whatever its input: it iterates a list of members of which the contract has
+// none, such as the kinds of third parties where no overlay registers any.
+func Idle(c *contract.Contract, p *contract.Profile, row *contract.Row) bool {
+	s := sampler{c: c}
+	return slices.ContainsFunc(row.Each, func(e contract.Each) bool {
+		return len(e.Path) == 1 && slices.ContainsFunc(p.Params, func(q *contract.Param) bool {
+			return q.Name == e.Path[0] && q.Type.Kind == contract.TypeList && q.Type.Elem.Kind == contract.TypeMember && len(s.allowed(q.Type.Elem)) == 0
+		})
+	})
+}
+
 // allowed are the kinds that a member or subtree may be of.
 func (s sampler) allowed(t *contract.Type) []*contract.Kind {
 	return slices.DeleteFunc(contract.Sorted(s.c.Kinds), func(k *contract.Kind) bool {

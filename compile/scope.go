@@ -45,8 +45,12 @@ func NewScope(c *contract.Contract, topology *contract.Topology, profile *contra
 	if len(probs) > 0 {
 		return nil, probs.Err()
 	}
-	return &Scope{c: c, topology: topology, profile: profile, params: params,
-		memo: &memo{derived: map[string]*value{}, names: map[string]*value{}, text: make([]byte, 0, 512)}}, nil
+	s := &Scope{c: c, topology: topology, profile: profile, params: params,
+		memo: &memo{derived: map[string]*value{}, names: map[string]*value{}, text: make([]byte, 0, 512)}}
+	if err := s.ownNames().Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // WithText adds a name to the scope, such as a value that provisioning has measured.

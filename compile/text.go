@@ -139,16 +139,7 @@ func (s *Scope) scalar(part *contract.Part, v *value) (string, error) {
 }
 
 // asToken applies the grammar's transform, such as the dots of an endpoint name to "_": all replacements at once.
-func (v *value) asToken() string {
-	if v.grammar == nil || len(v.grammar.AsToken) == 0 {
-		return v.text
-	}
-	pairs := make([]string, 0, 2*len(v.grammar.AsToken))
-	for _, from := range contract.SortedKeys(v.grammar.AsToken) {
-		pairs = append(pairs, from, v.grammar.AsToken[from])
-	}
-	return strings.NewReplacer(pairs...).Replace(v.text)
-}
+func (v *value) asToken() string { return v.grammar.OneToken(v.text) }
 
 // splice writes the tokens of a one-of value's variant; its fields are visible to them, and so is the scope around it.
 func (s *Scope) splice(part *contract.Part) error {

@@ -5,6 +5,9 @@ import (
 	"flag"
 	"os"
 	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -15,7 +18,7 @@ import (
 	"github.com/cotalctl/cotalctl/internal/source"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected errors of testdata/errors.txtar")
+var update = flag.Bool("update", false, "rewrite the expected errors of testdata/*errors.txtar")
 
 // errorCase is one change to the full contract and the errors that it must give.
 type errorCase struct {
@@ -24,14 +27,17 @@ type errorCase struct {
 	want                 string
 }
 
-const errorsFile = "testdata/errors.txtar"
+const (
+	errorsFile        = "testdata/errors.txtar"
+	overlayErrorsFile = "testdata/overlay_errors.txtar"
+)
 
 // escapes let a case hold a line break or a tab in its one line.
 var escapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t")
 
-func errorCases(t *testing.T) (*txtar.Archive, []errorCase) {
+func errorCases(t testing.TB, file string) (*txtar.Archive, []errorCase) {
 	t.Helper()
-	archive, err := txtar.ParseFile(errorsFile)
+	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +54,27 @@ func errorCases(t *testing.T) (*txtar.Archive, []errorCase) {
 	return archive, out
 }
 
-// apply changes the full contract as the case says.
-func (c errorCase) apply(t *testing.T) fstest.MapFS {
+// overlayBase is the overlay that init writes, below "c".
+func overlayBase(t testing.TB) fstest.MapFS {
 	t.Helper()
-	fsys := base(t)
+	dir := filepath.Join(t.TempDir(), "acme")
+	if err := ScaffoldOverlay(dir, "cotal-v0.5"); err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{}
+	for _, name := range []string{"contract.yaml", "resources.yaml", "rows.yaml", "invariants.yaml", "profiles/profiles.yaml"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys[path.Join("c", name)] = &fstest.MapFile{Data: data}
+	}
+	return fsys
+}
+
+// apply changes a contract as the case says.
+func (c errorCase) apply(t testing.TB, fsys fstest.MapFS) fstest.MapFS {
+	t.Helper()
 	name := path.Join("c", c.file)
 	f, ok := fsys[name]
 	if !ok {
@@ -82,17 +105,50 @@ func render(err error) string {
 	return b.String()
 }
 
-func TestLoadErrors(t *testing.T) {
-	archive, cases := errorCases(t)
+// basePosition is a position in the contract that an overlay extends.
+var basePosition = regexp.MustCompile(`(cotal-v0\.5)/([a-z/-]+\.yaml):(\d+):(\d+)`)
+
+// withoutBase checks that each position in the base points at something that the error names, and leaves line and column out:
+// they change whenever the base does.
+func withoutBase(t *testing.T, text string) string {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		for _, m := range basePosition.FindAllStringSubmatch(line, -1) {
+			data, err := embedded.ReadFile(m[1] + "/" + m[2])
+			if err != nil {
+				data, err = os.ReadFile("../profiles/" + m[1] + "/" + strings.TrimPrefix(m[2], "profiles/"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			row, _ := strconv.Atoi(m[3])
+			col, _ := strconv.Atoi(m[4])
+			at := strings.Split(string(data), "\n")[row-1][col-1:]
+			word := strings.FieldsFunc(strings.TrimPrefix(at, "id: "), func(r rune) bool { return r == ':' || r == ' ' })[0]
+			if !strings.Contains(strings.ReplaceAll(line, m[0], ""), word) {
+				t.Errorf("%s points at %q, which the error does not name: %s", m[0], at, line)
+			}
+		}
+	}
+	return basePosition.ReplaceAllString(text, "$1/$2:…")
+}
+
+func TestLoadErrors(t *testing.T) { testErrors(t, errorsFile, base, 40) }
+
+// What an overlay may not say: each case changes the overlay that init writes.
+func TestOverlayErrors(t *testing.T) { testErrors(t, overlayErrorsFile, overlayBase, 30) }
+
+func testErrors(t *testing.T, file string, base func(testing.TB) fstest.MapFS, least int) {
+	archive, cases := errorCases(t, file)
 	ran := 0
 	for i, c := range cases {
 		ran++
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Load(c.apply(t), "c")
+			got, err := Load(c.apply(t, base(t)), "c")
 			if err == nil || got != nil {
 				t.Fatalf("load, got contract %v and error %v, want only an error", got != nil, err)
 			}
-			text := render(err)
+			text := withoutBase(t, render(err))
 			if *update {
 				lines := strings.SplitN(string(archive.Files[i].Data), "\n", 4)
 				archive.Files[i].Data = []byte(strings.Join(lines[:3], "\n") + "\n" + text)
@@ -103,11 +159,11 @@ func TestLoadErrors(t *testing.T) {
 			}
 		})
 	}
-	if ran < 40 {
-		t.Errorf("ran %d cases, want at least 40", ran)
+	if ran < least {
+		t.Errorf("ran %d cases, want at least %d", ran, least)
 	}
 	if *update && !t.Failed() {
-		if err := os.WriteFile(errorsFile, txtar.Format(archive), 0o644); err != nil {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,6 +38,14 @@ func EmbeddedNames() []string {
 // Embedded loads a contract that ships with the tool. Positions read "<name>/rows.yaml" and "<name>/profiles/….yaml". An
 // unknown name is an error that lists the known ones; a contract with errors gives [source.Errors].
 func Embedded(name string) (*contract.Contract, error) {
+	b, err := embeddedBundle(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.load()
+}
+
+func embeddedBundle(name string) (*bundle, error) {
 	names := EmbeddedNames()
 	if !slices.Contains(names, name) {
 		return nil, fmt.Errorf("contract %q is not embedded, want one of %s", name, strings.Join(names, ", "))
@@ -50,7 +58,7 @@ func Embedded(name string) (*contract.Contract, error) {
 	b := bundle{r: r}
 	b.main(embedded, name, name)
 	b.profileFiles(profileFiles, ".", path.Join(name, "profiles"))
-	return b.load()
+	return &b, nil
 }
 
 // Load reads the contract in directory dir of fsys ("." for its root), with its profiles in dir/profiles. Positions carry the
@@ -71,7 +79,36 @@ func load(fsys fs.FS, dir, label string) (*contract.Contract, error) {
 	b := bundle{r: &source.Report{}}
 	b.main(fsys, dir, label)
 	b.profileFiles(fsys, path.Join(dir, "profiles"), path.Join(label, "profiles"))
+	if b.overlay() {
+		if err := b.findBase(); err != nil {
+			return nil, err
+		}
+	}
 	return b.load()
+}
+
+// overlay reports whether the contract extends another. It needs no file but contract.yaml.
+func (b *bundle) overlay() bool { return b.contract.Has("extends") }
+
+// findBase parses the contract that this one extends: one that ships with the tool, so that it is complete, was tested as it is,
+// and says itself what is closed.
+func (b *bundle) findBase() error {
+	for _, f := range b.contract.Entries() {
+		if f.Name != "extends" {
+			continue
+		}
+		name, names := f.Value.Text(), EmbeddedNames()
+		if !slices.Contains(names, name) {
+			if name != "" {
+				f.Value.Fail(fmt.Sprintf("contract %q does not ship with the tool", name), "", "one of "+strings.Join(names, ", "), source.Suggest(name, names))
+			}
+			return b.r.Err()
+		}
+		var err error
+		b.base, err = embeddedBundle(name)
+		return err
+	}
+	return b.r.Err()
 }
 
 // bundle is the parsed files of one contract.
@@ -83,6 +120,7 @@ type bundle struct {
 	rows       []source.Node
 	invariants source.Node
 	profiles   []source.Node
+	base       *bundle // the contract that this one extends
 }
 
 // main reads the files beside the profiles. Any other YAML file is refused: a misspelt name would drop its rows.
@@ -104,6 +142,9 @@ func (b *bundle) main(fsys fs.FS, dir, label string) {
 		}
 	}
 	b.need(b.contract.Given(), fsys, dir, contractFile)
+	if b.overlay() {
+		return
+	}
 	b.need(b.resources.Given(), fsys, dir, "resources.yaml")
 	b.need(len(b.rows) > 0, fsys, dir, "rows.yaml")
 }
@@ -123,7 +164,7 @@ func (b *bundle) profileFiles(fsys fs.FS, dir, label string) {
 		}
 		b.profiles = append(b.profiles, b.parse(fsys, dir, name, label))
 	}
-	if len(b.profiles) == 0 {
+	if len(b.profiles) == 0 && !b.overlay() {
 		b.fail(label, "no profile files", "profiles/*.yaml")
 	}
 }

@@ -39,19 +39,25 @@ func (l *loader) header(m source.Map) {
 	l.c.Broker = contract.Broker{Floor: matching(broker.Need("floor"), versionText, `a version such as "2.12"`),
 		Hardened:       matching(broker.Need("hardened"), versionText, `a version such as "2.15.3"`),
 		MaxControlLine: int(broker.Need("max_control_line").Int(512, math.MaxInt32))}
-	for _, f := range m.Need("grammars").Fields() {
-		if id(f, l.c.Grammars, "grammar") {
-			l.c.Grammars[f.Name] = profiles.Grammar(f.Name, f.Value)
-		}
-	}
+	l.grammars(m.Need("grammars"))
 	if _, ok := l.c.Grammars[spaceName]; !ok && m.Get("grammars").IsMap() {
 		m.Get("grammars").Fail(fmt.Sprintf("grammar %q is missing", spaceName), "", "the grammar of a space's name", "")
 	}
 	l.symbols(m.Get("subjects"))
 	l.topologies(m.Need("topologies"))
+	l.thirdParty(m.Get("third-party"))
 	l.kinds(m.Get("kinds"))
 	l.residuals(m.Get("residuals"))
 	l.choices(m.Get("settings"))
+}
+
+func (l *loader) grammars(n source.Node) {
+	for _, f := range n.Fields() {
+		if id(f, l.c.Grammars, "grammar") {
+			g := profiles.Grammar(f.Name, f.Value)
+			g.Pos, l.c.Grammars[f.Name] = f.Key.Pos(), g
+		}
+	}
 }
 
 // symbols reads the subject prefixes; each may name the space and the ones before it.
@@ -65,9 +71,10 @@ func (l *loader) symbols(n source.Node) {
 			continue
 		}
 		t, ok := profiles.Template(f.Value)
-		if !id(f, l.c.Symbols, "symbol") || !ok {
+		if !id(f, l.symbolAt, "symbol") || !ok {
 			continue
 		}
+		l.symbolAt[f.Name] = f.Key.Pos()
 		e := l.spaceEnv()
 		l.checkSubject(f.Value, t, e)
 		l.c.Symbols[f.Name], l.symbolText[f.Name] = t, e.samples(t)
@@ -93,7 +100,6 @@ func (l *loader) choices(n source.Node) {
 	if !n.Given() {
 		return
 	}
-	bound := map[string]string{}
 	for _, f := range n.Fields() {
 		if !id(f, l.c.Settings, "setting") {
 			continue
@@ -102,7 +108,7 @@ func (l *loader) choices(n source.Node) {
 		c := &contract.Choice{Name: f.Name, Pos: f.Key.Pos(), Values: map[string]map[string]string{}, Cite: profiles.Cite(m.Get("cite"))}
 		var first []string
 		for i, v := range m.Need("values").Fields() {
-			names := l.choiceValues(v, f.Name, bound)
+			names := l.choiceValues(v, f.Name)
 			keys := contract.SortedKeys(names)
 			if i == 0 {
 				first = keys
@@ -116,17 +122,19 @@ func (l *loader) choices(n source.Node) {
 	}
 }
 
-func (l *loader) choiceValues(v source.Field, setting string, bound map[string]string) map[string]string {
+func (l *loader) choiceValues(v source.Field, setting string) map[string]string {
 	names := map[string]string{}
 	for _, e := range v.Value.Fields() {
 		if !contract.IsName(e.Name) {
 			e.Key.Fail(fmt.Sprintf("name %q is not valid", e.Name), "", "a letter, then letters, digits, '-' or '_'", "")
 			continue
 		}
-		if owner, taken := bound[e.Name]; taken && owner != setting {
+		if owner, taken := l.bound[e.Name]; taken && owner != setting {
 			e.Key.Fail(fmt.Sprintf("name %q is bound by setting %q already", e.Name, owner), "", "another name", "")
+		} else if l.taken[e.Name] {
+			e.Key.Fail(fmt.Sprintf("name %q is one that templates of %s use", e.Name, l.c.Base.Name), "", "another name", "")
 		}
-		bound[e.Name] = setting
+		l.bound[e.Name] = setting
 		names[e.Name] = e.Value.Text()
 	}
 	return names

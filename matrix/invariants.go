@@ -36,7 +36,6 @@ var ruleKinds = map[string]ruleKind{
 
 // invariants reads the audit rules of the contract.
 func (l *loader) invariants(n source.Node) {
-	seen := map[string]contract.Pos{}
 	for _, item := range n.Items() {
 		kind := item.Peek("kind")
 		k, known := ruleKinds[kind]
@@ -48,13 +47,13 @@ func (l *loader) invariants(n source.Node) {
 			keys = append(keys, "family", "families", "by", "profiles", "tokens", "token", "verb", "on", "queue", "class", "only")
 		}
 		m := item.Map(keys...)
-		inv := &contract.Invariant{Pos: item.Pos(), Kind: m.Need("kind").OneOf(contract.SortedKeys(ruleKinds)...),
+		inv := &contract.Invariant{Pos: item.Pos(), Overlay: l.overlay, Kind: m.Need("kind").OneOf(contract.SortedKeys(ruleKinds)...),
 			Severity: m.Need("severity").OneOf("error", "warning", "note"), Cite: profiles.Cite(m.Need("cite"))}
 		inv.Code = matching(m.Need("code"), ruleCode, `a letter and three digits, such as "C101"`)
-		if first, twice := seen[inv.Code]; twice && inv.Code != "" {
-			m.Get("code").Fail(fmt.Sprintf("invariant code %s is used twice, also at %s", inv.Code, first), "", "another code", "")
+		if first, twice := l.ruleAt[inv.Code]; twice && inv.Code != "" {
+			again(m.Get("code"), fmt.Sprintf("invariant code %s is used twice", inv.Code), "another code", first)
 		}
-		seen[inv.Code] = m.Get("code").Pos()
+		l.ruleAt[inv.Code] = m.Get("code").Pos()
 		for _, key := range k.need {
 			m.Need(key)
 		}

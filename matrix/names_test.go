@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // words are all texts of up to three characters that hold a letter, a digit and both separators, and a few long ones for the
@@ -84,7 +87,10 @@ func namesOf(t *testing.T, c *contract.Contract, parts []contract.Part, name, tu
 	case part.Path[0] == spaceName:
 		values = []string{"main"} // a stream belongs to one space
 	case part.Path[0] == "kind":
-		values = contract.SortedKeys(c.Kinds)
+		values = nil
+		for _, k := range contract.Sorted(c.Kinds) {
+			values = append(values, k.Token())
+		}
 	default:
 		g := placeholderGrammar(c, part.Path)
 		if g == nil {
@@ -107,11 +113,19 @@ func namesOf(t *testing.T, c *contract.Contract, parts []contract.Part, name, tu
 // every separator. An endpoint's dotted form and its token form are one endpoint, so that a tuple is compared in token form.
 func TestConsumerNamesAreInjective(t *testing.T) {
 	tried := 0
-	for _, embedded := range EmbeddedNames() {
-		c, err := Embedded(embedded)
+	contracts := []*contract.Contract{}
+	for _, name := range EmbeddedNames() {
+		c, err := Embedded(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		extended, err := Load(overlayBase(t), "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		contracts = append(contracts, c, extended)
+	}
+	for _, c := range contracts {
 		for _, d := range contract.Sorted(c.Consumers) {
 			seen := map[string]string{}
 			namesOf(t, c, d.Name.Parts, "", "", func(name, tuple string) {
@@ -125,4 +139,37 @@ func TestConsumerNamesAreInjective(t *testing.T) {
 	if tried < 1000 {
 		t.Errorf("tried %d tuples, want thousands", tried)
 	}
+}
+
+// TestThirdPartyTokens: two names of third parties' kinds never become one token, none becomes the name of a kind that ships, and
+// so no name of one lies in the key tree, the durable or the ingress of another.
+func TestThirdPartyTokens(t *testing.T) {
+	c, err := Embedded("cotal-v0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := c.ThirdParty.Kinds
+	name := rapid.Custom(func(t *rapid.T) string {
+		labels := rapid.SliceOfN(rapid.StringMatching(g.Source), 2, 4).Draw(t, "labels")
+		return strings.Join(labels, ".")
+	}).Filter(func(name string) bool { return fitsDotted(g, name) })
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := name.Draw(t, "a"), name.Draw(t, "b")
+		if rapid.Bool().Draw(t, "near") { // the same letters with the labels cut elsewhere
+			b = strings.Replace(strings.Replace(a, ".", "-", 1), "-", ".", rapid.IntRange(0, 1).Draw(t, "cut"))
+		}
+		first, second := &contract.Kind{Name: a, Grammar: g, ThirdParty: true}, &contract.Kind{Name: b, Grammar: g, ThirdParty: true}
+		l := &loader{c: c}
+		if w, shared := l.sharedKey(first, second); shared != (a == b) {
+			t.Fatalf("%q and %q share keys: %t (%s)", a, b, shared, w)
+		}
+		for _, k := range contract.Sorted(c.Kinds) {
+			if w, shared := l.sharedKey(first, k); shared || k.Name == first.Token() {
+				t.Fatalf("%q and kind %s share the key %s", a, k.Name, w)
+			}
+		}
+		if p, err := subject.ParseStrict(first.Token()); err != nil || strings.Contains(string(p), ".") {
+			t.Fatalf("%q becomes %q, want one token", a, first.Token())
+		}
+	})
 }

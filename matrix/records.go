@@ -153,6 +153,9 @@ func (l *loader) variant(f source.Field) {
 	case r.Cases == nil:
 		f.Key.Fail(fmt.Sprintf("record %q has no cases", f.Name), "", "a record with one-of", "")
 		return
+	case l.c.Variants[f.Name] != nil:
+		again(f.Key, fmt.Sprintf("variant %q is declared twice", f.Name), "another name", l.c.Variants[f.Name].Pos)
+		return
 	}
 	v := &contract.Variant{Name: f.Name, Pos: f.Key.Pos(), Cases: map[string][]contract.Template{}}
 	for _, c := range f.Value.Fields() {

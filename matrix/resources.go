@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	streamOwn   = []string{"name", "subjects", "account", "protect", "update", "delete", "cite"}
-	bucketOwn   = []string{"name", "history", "ttl", "account", "protect", "update", "delete", "initial", "cite"}
+	streamOwn   = []string{"name", "subjects", "account", "protect", "update", "delete", "closed", "cite"}
+	bucketOwn   = []string{"name", "history", "ttl", "account", "protect", "update", "delete", "closed", "initial", "cite"}
 	consumerOwn = []string{"name", "stream", "filter", "ephemeral", "standing", "start", "unique", "cite", "ack", "pull"}
 )
 
@@ -54,7 +54,7 @@ func (l *loader) resource(f source.Field, base map[string]any, bucket bool) {
 	}
 	m := f.Value.MapRefusing(refused(streamKeys, own), slices.Concat(own, writable(streamKeys))...)
 	r := &contract.Resource{ID: f.Name, Pos: f.Key.Pos(), Bucket: bucket, Home: l.declaredAccount(m.Get("account"), nil),
-		Update: m.Get("update").Bool(), Delete: m.Get("delete").Bool(), Cite: profiles.Cite(m.Need("cite")), Config: maps.Clone(base)}
+		Closed: m.Get("closed").Bool(), Overlay: l.overlay, Update: m.Get("update").Bool(), Delete: m.Get("delete").Bool(), Cite: profiles.Cite(m.Need("cite")), Config: maps.Clone(base)}
 	l.c.Resources[f.Name] = r
 	maps.Copy(r.Config, settings(m, streamKeys, alias))
 	complete(r.Config, bucket)

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -18,10 +17,9 @@ var (
 
 // rows reads the row files in the order of their names.
 func (l *loader) rows(files []source.Node) {
-	seen := map[string]contract.Pos{}
 	for _, file := range files {
 		for _, n := range file.Items() {
-			l.row(n, seen)
+			l.row(n)
 		}
 	}
 }
@@ -34,13 +32,13 @@ type rowReader struct {
 	envs []*env
 }
 
-func (l *loader) row(n source.Node, seen map[string]contract.Pos) {
+func (l *loader) row(n source.Node) {
 	n = n.InRow(n.Peek("id"))
-	r := &rowReader{l: l, m: n.Map(rowKeys...), row: &contract.Row{Pos: n.Pos()}}
+	r := &rowReader{l: l, m: n.Map(rowKeys...), row: &contract.Row{Pos: n.Pos(), Overlay: l.overlay}}
 	if !n.IsMap() {
 		return
 	}
-	r.identity(seen)
+	r.identity()
 	r.profiles()
 	r.place()
 	r.eaches()
@@ -49,13 +47,13 @@ func (l *loader) row(n source.Node, seen map[string]contract.Pos) {
 	l.c.Rows = append(l.c.Rows, r.row)
 }
 
-func (r *rowReader) identity(seen map[string]contract.Pos) {
+func (r *rowReader) identity() {
 	id := r.m.Need("id")
 	r.row.ID = matching(id, rowID, "upper-case words joined by '-', such as ORDER-POST")
-	if first, twice := seen[r.row.ID]; twice {
-		id.Fail(fmt.Sprintf("row id is used twice, also at %s", first), "", "another id", "")
+	if first, twice := r.l.rowAt[r.row.ID]; twice {
+		again(id, "row id is used twice", "another id", first)
 	} else if r.row.ID != "" {
-		seen[r.row.ID] = id.Pos()
+		r.l.rowAt[r.row.ID] = id.Pos()
 	}
 	r.row.Cite = profiles.Cite(r.m.Need("cite"))
 	r.row.Class = r.m.Need("class").OneOf(contract.ClassMediated, contract.ClassDirect)
@@ -90,6 +88,9 @@ func (r *rowReader) profiles() {
 			}
 		}
 		r.envs = []*env{r.l.spaceEnv()}
+		return
+	case textOf(n) == "*" && r.l.overlay:
+		n.Fail(`profile "*" in an overlay`, "", "the profiles by name", "it would change every credential of "+r.l.c.Base.Name)
 		return
 	case textOf(n) == "*":
 		r.row.Profiles = []string{"*"}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
 
-//go:embed scaffold schema/contract.schema.json
+//go:embed scaffold overlays schema/contract.schema.json
 var scaffoldFiles embed.FS
 
 // scaffoldName stands for the contract's name in the templates.
@@ -28,7 +29,25 @@ func Schema() []byte {
 // Scaffold writes a small, commented, valid contract into dir, which must be empty or not exist: its YAML files and the JSON
 // Schema for editors. The contract is named after the directory where its name allows that, else "my-contract". On error it
 // removes what it wrote.
-func Scaffold(dir string) (err error) {
+func Scaffold(dir string) error { return scaffold(dir, "scaffold") }
+
+// OverlayNames returns the embedded contracts that [ScaffoldOverlay] has an overlay of, sorted.
+func OverlayNames() []string {
+	entries, err := fs.ReadDir(scaffoldFiles, "overlays")
+	if err != nil {
+		return nil // embedded above
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names
+}
+
+// ScaffoldOverlay is Scaffold for a small overlay of an embedded contract.
+func ScaffoldOverlay(dir, base string) error { return scaffold(dir, path.Join("overlays", base)) }
+
+func scaffold(dir, from string) (err error) {
 	if err := emptyDir(dir); err != nil {
 		return err
 	}
@@ -44,14 +63,14 @@ func Scaffold(dir string) (err error) {
 			}
 		}
 	}()
-	put := func(path string, data []byte) error {
-		if err := writeFile(path, data); err != nil {
+	put := func(file string, data []byte) error {
+		if err := writeFile(file, data); err != nil {
 			return err
 		}
-		written = append(written, path)
+		written = append(written, file)
 		return nil
 	}
-	root, err := fs.Sub(scaffoldFiles, "scaffold")
+	root, err := fs.Sub(scaffoldFiles, from)
 	if err != nil {
 		return err
 	}

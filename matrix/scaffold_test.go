@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestScaffold(t *testing.T) {
@@ -54,5 +56,40 @@ func TestScaffoldLeavesNothingOnError(t *testing.T) {
 	}
 	if err := Scaffold(dir); err == nil {
 		t.Error("scaffold over a file, got no error")
+	}
+}
+
+// The overlay that init writes is valid for its base, by the schema too, and adds something in every section.
+func TestScaffoldOverlay(t *testing.T) {
+	names := OverlayNames()
+	if diff := cmp.Diff(EmbeddedNames(), names); diff != "" {
+		t.Errorf("overlays (-embedded contracts +overlays):\n%s", diff)
+	}
+	for _, base := range names {
+		dir := filepath.Join(t.TempDir(), "acme")
+		if err := ScaffoldOverlay(dir, base); err != nil {
+			t.Fatal(err)
+		}
+		c, err := LoadDir(dir)
+		if err != nil {
+			t.Fatalf("%s:\n%v", base, err)
+		}
+		was, err := Embedded(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Name != "acme" || c.Base == nil || c.Base.Name != base {
+			t.Errorf("name and base, got %q and %+v", c.Name, c.Base)
+		}
+		for what, more := range map[string]int{"kinds": len(c.Kinds) - len(was.Kinds), "rows": len(c.Rows) - len(was.Rows),
+			"profiles": len(c.Profiles) - len(was.Profiles), "resources": len(c.Resources) - len(was.Resources), "residuals": len(c.Residuals) - len(was.Residuals),
+			"consumers": len(c.Consumers) - len(was.Consumers), "invariants": len(c.Invariants) - len(was.Invariants), "grammars": len(c.Grammars) - len(was.Grammars)} {
+			if more < 1 {
+				t.Errorf("%s: %s, got %d more than the base, want at least one", base, what, more)
+			}
+		}
+		if n := schemaAccepts(t, os.DirFS(dir), dir); n < 5 {
+			t.Errorf("checked %d files of the overlay, want 5", n)
+		}
 	}
 }

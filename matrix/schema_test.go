@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -139,18 +140,20 @@ func TestSchemaAccepts(t *testing.T) {
 
 // What the loader refuses for its structure, the schema refuses too.
 func TestSchemaRefuses(t *testing.T) {
-	_, cases := errorCases(t)
 	ran := 0
-	for _, c := range cases {
-		if !c.schema {
-			continue
-		}
-		ran++
-		t.Run(c.name, func(t *testing.T) {
-			if err := validate(t, schemaFor(t, definition(c.file)), c.apply(t)[path.Join("c", c.file)].Data); err == nil {
-				t.Error("the schema accepts what the loader refuses")
+	for file, base := range map[string]func(testing.TB) fstest.MapFS{errorsFile: base, overlayErrorsFile: overlayBase} {
+		_, cases := errorCases(t, file)
+		for _, c := range cases {
+			if !c.schema {
+				continue
 			}
-		})
+			ran++
+			t.Run(c.name, func(t *testing.T) {
+				if err := validate(t, schemaFor(t, definition(c.file)), c.apply(t, base(t))[path.Join("c", c.file)].Data); err == nil {
+					t.Error("the schema accepts what the loader refuses")
+				}
+			})
+		}
 	}
 	if ran < 40 {
 		t.Errorf("ran %d cases, want at least 40", ran)

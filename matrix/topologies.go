@@ -17,8 +17,9 @@ func (l *loader) topologies(n source.Node) {
 			continue
 		}
 		names[f.Name] = true
-		m := f.Value.Map("default", "accounts", "place")
+		m := f.Value.Map("default", "accounts", "closed", "place")
 		t := &contract.Topology{Name: f.Name, Pos: f.Key.Pos(), Default: m.Get("default").Bool(), Accounts: accounts(m.Need("accounts")), Place: map[string]string{}}
+		t.Closed = accountsOf(m.Get("closed"), t)
 		if t.Default && def != "" {
 			m.Get("default").Fail(fmt.Sprintf("topology %q is the default already", def), "", "one default", "")
 		} else if t.Default {
@@ -40,6 +41,19 @@ func accounts(n source.Node) []string {
 		}
 	}
 	return names
+}
+
+// accountsOf reads a list of accounts of the topology.
+func accountsOf(n source.Node, t *contract.Topology) []string {
+	if !n.Given() {
+		return nil
+	}
+	for _, item := range n.Elements() {
+		if name := textOf(item); name != "" && !slices.Contains(t.Accounts, name) {
+			item.Fail(fmt.Sprintf("account %q is not in topology %s", name, t.Name), "", "one of "+strings.Join(t.Accounts, ", "), source.Suggest(name, t.Accounts))
+		}
+	}
+	return n.Strings()
 }
 
 // places puts known resources and profiles into accounts of the topology.

@@ -210,13 +210,5 @@ func Cite(n source.Node) string {
 
 // Kinds returns the record kinds that a filter selects, by name; a nil filter selects all.
 func Kinds(all map[string]*contract.Kind, where map[string]bool) []*contract.Kind {
-	return slices.DeleteFunc(contract.Sorted(all), func(k *contract.Kind) bool {
-		has := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-		for flag, want := range where {
-			if has[flag] != want {
-				return true
-			}
-		}
-		return false
-	})
+	return slices.DeleteFunc(contract.Sorted(all), func(k *contract.Kind) bool { return !k.Has(where) })
 }

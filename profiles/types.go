@@ -249,7 +249,15 @@ func enum(n source.Node) []string {
 }
 
 // flags are the flags of a record kind by which a filter selects.
-var flags = []string{"split", "never-deleted", "readable"}
+var flags = contract.KindFlags()
+
+// Flags reads the flags of record kinds by which something selects; nil where it was not given.
+func Flags(n source.Node) map[string]bool {
+	if f := where(n); f != nil {
+		return f.Where
+	}
+	return nil
+}
 
 // where reads {flag: bool, ...}; nil where it was not given.
 func where(n source.Node) *contract.Filter {

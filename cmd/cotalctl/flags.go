@@ -137,7 +137,15 @@ func loadContract(name string) (*contract.Contract, error) {
 		return nil, failed(fmt.Errorf("contract %q is neither embedded nor a directory", name),
 			"embedded: "+strings.Join(embedded, ", ")+"; a new one: cotalctl init DIR")
 	}
-	return matrix.LoadDir(name)
+	c, err := matrix.LoadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	// What an overlay gives is judged whole: also a command that compiles other profiles must not work with it.
+	if err := compile.CheckOverlay(c, compile.SampleText(c.Grammars[compile.SpaceParam], 0)); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // paramFlags give a profile's parameters.

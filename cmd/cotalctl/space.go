@@ -160,7 +160,8 @@ func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 }
 
 // sameContract refuses a contract of another name than the one that the space was provisioned with: its profiles could no
-// longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is.
+// longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is, and so is an
+// overlay of it.
 func (w *spaceWork) sameContract(was string) error {
 	if was == "" || w.req.Contract == "" || w.req.Contract == was {
 		return nil
@@ -169,7 +170,8 @@ func (w *spaceWork) sameContract(was string) error {
 	if err != nil {
 		return err
 	}
-	if old.Name != w.contract.Name {
+	extended := w.contract.Base != nil && w.contract.Base.Name == old.Name // what the space has is all still there
+	if old.Name != w.contract.Name && !extended {
 		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, old.Name), "a space keeps its contract: provision another space")
 	}
 	return nil

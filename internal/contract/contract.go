@@ -38,6 +38,8 @@ const SystemAccount = "system"
 // Contract is one wire contract, complete and cross-checked. Maps are keyed by declared id; emit them through [Sorted].
 type Contract struct {
 	Name       string
+	Base       *Base       // the contract that this one extends; nil: none
+	ThirdParty *ThirdParty // what an overlay may add to the collections of this contract; nil: nothing
 	Document   Document
 	Broker     Broker
 	Symbols    map[string]Template // subject prefixes such as P
@@ -56,6 +58,18 @@ type Contract struct {
 	Roles      map[string]string  // what the tool itself does for a space → the profile that it does it as; see Role…
 	Rows       []*Row             // in declaration order
 	Invariants []*Invariant
+}
+
+// Base is what an overlay must know of the contract that it extends. What the overlay added is marked where it stands.
+type Base struct {
+	Name    string
+	Symbols []string // the base's own, sorted
+}
+
+// ThirdParty says which record kinds an overlay may register.
+type ThirdParty struct {
+	Kinds *Grammar        // of their names: dotted, with the token that a name becomes
+	Where map[string]bool // flags that such a kind must have, or not have
 }
 
 // Roles of a contract: the tool's own duties, each done with a credential of the named profile.
@@ -83,6 +97,7 @@ type Topology struct {
 	Pos      Pos
 	Default  bool
 	Accounts []string
+	Closed   []string          // accounts in which nothing of an overlay stands
 	Place    map[string]string // resource or profile id → account; "*" is the rest
 }
 
@@ -122,6 +137,8 @@ func (c *Contract) Topology(name string) (*Topology, bool) {
 // Kind is a record kind of the contract: a key grammar and its rules.
 type Kind struct {
 	Name         string
+	Grammar      *Grammar // of a third party's name, which becomes one token; nil: the name is one
+	ThirdParty   bool     // registered by an overlay
 	Pos          Pos
 	Key          Template
 	Split        bool // spec and status halves
@@ -142,6 +159,23 @@ func (k *Kind) Tokens() []string {
 	}
 	return strings.Split(b.String(), ".")
 }
+
+// KindFlags are the flags of a record kind by which a filter selects.
+func KindFlags() []string { return []string{"split", "never-deleted", "readable", "third-party"} }
+
+// Has reports whether the kind has the flags that a filter asks for, and not those that it asks not to have.
+func (k *Kind) Has(where map[string]bool) bool {
+	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable, "third-party": k.ThirdParty}
+	for name, want := range where {
+		if flags[name] != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Token is the kind's name as it stands in a subject or a name: one token.
+func (k *Kind) Token() string { return k.Grammar.OneToken(k.Name) }
 
 // Residual says in words what a compromised holder of a row can still do, and what bounds it.
 type Residual struct {
@@ -170,6 +204,8 @@ type Resource struct {
 	Home     string         // account
 	Config   map[string]any // NATS stream configuration by JSON name: bool, int64, string; durations in nanoseconds
 	Protect  []string       // configuration keys that may never be weakened
+	Closed   bool           // no row of an overlay reaches it
+	Overlay  bool           // declared by an overlay, as the same field says elsewhere
 	Update   bool           // provisioning may update it; else create-or-verify
 	Delete   bool           // a teardown row may exist for it
 	Initial  []Initial
@@ -252,6 +288,7 @@ type Profile struct {
 	Tags     []string // parameters and derived names that a user JWT carries as "name:value" for humans and audits
 	Family   *Family
 	Subs     int64 // user JWT "subs" limit; 0: none stated
+	Overlay  bool
 	Cite     string
 }
 
@@ -303,6 +340,7 @@ type LifecycleRecord struct {
 type Invariant struct {
 	Code     string
 	Pos      Pos
+	Overlay  bool
 	Kind     string
 	Severity string
 	Cite     string

@@ -6,6 +6,7 @@ import "slices"
 type Row struct {
 	ID         string
 	Pos        Pos
+	Overlay    bool
 	Profiles   []string // names, or "*" for every profile
 	Except     []string // beside "*": profiles that do not have the row
 	Deny       bool     // effect: deny

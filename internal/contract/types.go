@@ -2,6 +2,7 @@ package contract
 
 import (
 	"regexp"
+	"strings"
 )
 
 // StarRule says where a grammar admits "*" as a whole segment.
@@ -25,6 +26,18 @@ type Grammar struct {
 	Tail    bool              // a final ">" is admitted
 	AsToken map[string]string // replacements that make one token of a dotted name
 	Hint    string            // what to do when a value does not fit
+}
+
+// OneToken applies the as-token transform to a text of the grammar: all replacements at once. A nil grammar has none.
+func (g *Grammar) OneToken(text string) string {
+	if g == nil || len(g.AsToken) == 0 {
+		return text
+	}
+	pairs := make([]string, 0, 2*len(g.AsToken))
+	for _, from := range SortedKeys(g.AsToken) {
+		pairs = append(pairs, from, g.AsToken[from])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // TypeKind is the shape of a parameter or field.
@@ -61,18 +74,7 @@ type Filter struct {
 }
 
 // Holds reports whether a kind has the flags that a filter asks for; a nil filter asks for nothing.
-func (f *Filter) Holds(k *Kind) bool {
-	if f == nil {
-		return true
-	}
-	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-	for name, want := range f.Where {
-		if flags[name] != want {
-			return false
-		}
-	}
-	return true
-}
+func (f *Filter) Holds(k *Kind) bool { return f == nil || k.Has(f.Where) }
 
 // Admitted reports whether a pattern or member of the type may be of the kind.
 func (k *Kind) Admitted(t *Type) bool {
