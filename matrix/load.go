@@ -30,8 +30,7 @@ func (b *bundle) load() (*contract.Contract, error) {
 		Resources: map[string]*contract.Resource{}, Consumers: map[string]*contract.Consumer{}, Profiles: map[string]*contract.Profile{},
 		Lifecycles: map[string]*contract.Lifecycle{}, Settings: map[string]*contract.Choice{}, Roles: map[string]string{},
 	}}
-	l.types = &profiles.Scope{Grammars: l.c.Grammars, Records: l.c.Records, Kinds: l.c.Kinds, Resources: l.c.Resources,
-		Needs: map[*contract.Param]source.Node{}}
+	l.types = &profiles.Scope{Grammars: l.c.Grammars, Records: l.c.Records, Kinds: l.c.Kinds, Resources: l.c.Resources}
 
 	// 1. Declarations that name nothing else: grammars, kinds, symbols, accounts, residuals, settings.
 	root := b.contract.Map("contract", "document", "subjects", "broker", "topologies", "grammars", "records", "variants", "kinds",

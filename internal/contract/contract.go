@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -128,19 +127,6 @@ type Kind struct {
 	NeverDeleted bool
 	Readable     bool // by callers, through the read mediator
 	Cite         string
-}
-
-// Tokens are the tokens of the kind's key: the name of one that is a placeholder and nothing else, in braces, or text.
-func (k *Kind) Tokens() []string {
-	var b strings.Builder
-	for _, p := range k.Key.Parts {
-		if p.Path == nil {
-			b.WriteString(p.Lit)
-		} else {
-			b.WriteString("{" + strings.Join(p.Path, "/") + "}")
-		}
-	}
-	return strings.Split(b.String(), ".")
 }
 
 // Residual says in words what a compromised holder of a row can still do, and what bounds it.

@@ -60,25 +60,6 @@ type Filter struct {
 	Where map[string]bool
 }
 
-// Holds reports whether a kind has the flags that a filter asks for; a nil filter asks for nothing.
-func (f *Filter) Holds(k *Kind) bool {
-	if f == nil {
-		return true
-	}
-	flags := map[string]bool{"split": k.Split, "never-deleted": k.NeverDeleted, "readable": k.Readable}
-	for name, want := range f.Where {
-		if flags[name] != want {
-			return false
-		}
-	}
-	return true
-}
-
-// Admitted reports whether a pattern or member of the type may be of the kind.
-func (k *Kind) Admitted(t *Type) bool {
-	return t.Within.Holds(k) && (t.Never == nil || !t.Never.Holds(k))
-}
-
 // Param is a parameter of a profile or a field of a record.
 type Param struct {
 	Name     string
