@@ -15,6 +15,7 @@ var callers = bodies{
 	"admin":    adminWatches,
 	"operator": operatorSends,
 	"probe":    probeConnects,
+	"redeemed": handleIsUsed,
 }
 
 // wire is what every application subject of the space begins with.
@@ -286,4 +287,25 @@ func probeConnects(t *testing.T, s *spacetest.Space) {
 	h.Admits("SUB _INBOX_" + conn + ".x")
 	h.Refuses("SUB _INBOX_probe0123456789abcdefghik.x", "SUB "+wire+"chat.>", "PUB "+wire+"chat."+owner+".probe.general",
 		"PUB $JS.API.INFO", "PUB _INBOX_"+conn+".x")
+}
+
+// handleIsUsed asks with what the redemption of a handle confers: one command about one lifecycle.
+func handleIsUsed(t *testing.T, s *spacetest.Space) {
+	const name, endpoint = "com.acme.redeem", "com_acme_redeem"
+	iid := uidOf("redeem")
+	target := map[string]any{"handle": map[string]any{"tOwner": owner, "tActor": "target", "tUid": otherUID}}
+	h := s.Open(t, "redeemed", person("holder", map[string]any{"capabilities": []any{map[string]any{"endpoint": name, "commands": []any{
+		map[string]any{"name": "stop", "class": "ephemeral", "rails": []any{"one"}, "targets": []any{target}}}}}}))
+	server := s.Open(t, "endpoint-serve", map[string]any{"owner": owner, "actor": "redeemer", "endpoint": name, "instance": iid, "epoch": "1",
+		"commands": []any{map[string]any{"name": "stop", "class": "ephemeral"}}})
+	cT := tripleOf("holder")
+	serve(t, server, wire+"ep.one."+endpoint+".stop.>", endpoint, wire+"ep.reply."+endpoint+"."+iid+".1."+cT+".n1", `{"stopped":true}`)
+	request := wire + "ep.one." + endpoint + ".stop.handle." + owner + ".target." + otherUID + "." + cT + "."
+	if got := ask(t, h, request+"n1", wire+"ep.reply.*.*.*."+cT+".*"); got != `{"stopped":true}` {
+		t.Errorf("answer: got %q, want the endpoint's", got)
+	}
+	h.Admits("PUB " + request + "n2")
+	h.Refuses("PUB "+wire+"ep.one."+endpoint+".stop.handle."+owner+".target."+uid+"."+cT+".n2", "PUB "+wire+"ep.one."+endpoint+".stop.owner."+owner+"."+cT+".n2",
+		"PUB "+wire+"ep.one."+endpoint+".start.handle."+owner+".target."+otherUID+"."+cT+".n2", "PUB "+wire+"ep.one.com_acme_other.stop.handle."+owner+".target."+otherUID+"."+cT+".n2",
+		"PUB "+wire+"ep.one."+endpoint+".describe."+cT+".n2", "PUB "+wire+"chat."+owner+".holder.general", "SUB "+wire+"ep.reply.*.*.*."+tripleOf("other")+".*")
 }

@@ -34,8 +34,8 @@ var agents = []struct {
 		"allowSubscribe": []any{"general"}}), publishing},
 	{"full", person("fred", map[string]any{"role": "fredrole", "allowPublish": []any{">"}, "allowSubscribe": []any{">"},
 		"capabilities": []any{
-			map[string]any{"endpoint": "com.acme.fred", "whole": true, "registered": []any{"work", "cancel"},
-				"targets": []any{"none", "self", "owner", "any"}, "events": []any{">"},
+			map[string]any{"endpoint": "com.acme.fred", "whole": true, "registered": []any{"work", "cancel"}, "targets": []any{"none", "self", "owner", "any"},
+				"events": []any{">"},
 				"commands": []any{
 					map[string]any{"name": "work", "class": "journal", "action": true, "targets": []any{"self"}},
 					map[string]any{"name": "cancel", "class": "ephemeral", "rails": []any{"one", "all"}, "targets": []any{"self"}},
