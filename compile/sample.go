@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -89,7 +88,7 @@ type sampler struct {
 func (s sampler) members(f *contract.Family, samples []Sample) []Sample {
 	var out []Sample
 	for _, k := range contract.Sorted(s.c.Kinds) {
-		if !(&contract.Filter{Of: f.Of, Where: f.Where}).Holds(k) {
+		if !k.Has(f.Where) {
 			continue
 		}
 		for _, sample := range samples {
@@ -233,29 +232,11 @@ func (s sampler) subtree(t *contract.Type, pick int) any {
 	if len(kinds) == 0 {
 		return nil
 	}
-	k := kinds[pick%len(kinds)]
-	if tokens := k.Tokens(); slices.ContainsFunc(tokens, func(token string) bool { return slices.Contains(t.Own, strings.Trim(token, "{}")) }) {
-		return s.ownSubtree(t, tokens)
+	if own, ok := s.ownSubtree(t, kinds[pick%len(kinds)]); ok {
+		return own
 	}
-	trees := kindTrees(k)
+	trees := kindTrees(kinds[pick%len(kinds)])
 	return string(trees[len(trees)-1])
-}
-
-// ownSubtree is everything below a holder's own keys of a kind.
-func (s sampler) ownSubtree(t *contract.Type, tokens []string) string {
-	last := 0
-	for i, token := range tokens {
-		if name := strings.Trim(token, "{}"); slices.Contains(t.Own, name) {
-			text, ok := s.stated[name]
-			if !ok {
-				text = SampleText(s.c.Grammars[name], s.n)
-			}
-			tokens[i], last = text, i
-		} else if name != token {
-			tokens[i] = "*"
-		}
-	}
-	return strings.Join(tokens[:last+1], ".") + ".>"
 }
 
 // Idle reports whether a row gives a profile nothing whatever its input: it iterates a list of members of which the contract has

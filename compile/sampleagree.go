@@ -68,3 +68,20 @@ func give(params []*contract.Param, m map[string]any, c contract.Cond) bool {
 	m[list] = append(slices.Clone(records), one)
 	return true
 }
+
+// ownSubtree is everything below a holder's own keys of a kind; false where the kind's keys have no holder.
+func (s sampler) ownSubtree(t *contract.Type, k *contract.Kind) (string, bool) {
+	tokens, last := k.Tokens(), -1
+	for i, token := range tokens {
+		if name := strings.Trim(token, "{}"); slices.Contains(t.Own, name) {
+			text, ok := s.stated[name]
+			if !ok {
+				text = SampleText(s.c.Grammars[name], s.n)
+			}
+			tokens[i], last = text, i
+		} else if name != token {
+			tokens[i] = "*"
+		}
+	}
+	return strings.Join(tokens[:last+1], ".") + ".>", last >= 0
+}

@@ -42,8 +42,7 @@ func newLoader() *loader {
 		Resources: map[string]*contract.Resource{}, Consumers: map[string]*contract.Consumer{}, Profiles: map[string]*contract.Profile{},
 		Lifecycles: map[string]*contract.Lifecycle{}, Settings: map[string]*contract.Choice{}, Roles: map[string]string{},
 	}
-	l.types = &profiles.Scope{Grammars: l.c.Grammars, Records: l.c.Records, Kinds: l.c.Kinds, Resources: l.c.Resources,
-		Needs: map[*contract.Param]source.Node{}}
+	l.types = &profiles.Scope{Grammars: l.c.Grammars, Records: l.c.Records, Kinds: l.c.Kinds, Resources: l.c.Resources}
 	return l
 }
 

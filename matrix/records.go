@@ -97,7 +97,7 @@ func (l *loader) siblings(n source.Node, r *contract.Record) {
 // needs reads the conditions that booleans hold their siblings to. They see those alone.
 func (l *loader) needs(siblings []*contract.Param) {
 	for _, p := range siblings {
-		n, ok := l.types.Needs[p]
+		n, ok := l.types.Needs(p)
 		if !ok {
 			continue
 		}

@@ -17,11 +17,23 @@ type Scope struct {
 	Records   map[string]*contract.Record
 	Kinds     map[string]*contract.Kind
 	Resources map[string]*contract.Resource
-	// Needs are the conditions that booleans hold their siblings to, as written: they can be read once all types are.
-	Needs map[*contract.Param]source.Node
+	needs     map[*contract.Param]source.Node
 }
 
 func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+// Needs are the conditions that a boolean holds its siblings to, as written: they can be read once all types are.
+func (s *Scope) Needs(p *contract.Param) (source.Node, bool) {
+	n, ok := s.needs[p]
+	return n, ok
+}
+
+func (s *Scope) need(p *contract.Param, n source.Node) {
+	if s.needs == nil {
+		s.needs = map[*contract.Param]source.Node{}
+	}
+	s.needs[p] = n
+}
 
 // forms are the keys that select the form of a type written as a map, in order of precedence.
 var forms = []string{"list", "enum", "grammar", "record", "token", "dotted", "pattern", "of", "bool", "optional"}
@@ -99,8 +111,8 @@ func (s *Scope) form(p *contract.Param, form string, n source.Node) {
 // optional reads {optional: T}: T as it is written, but that it may be absent.
 func (s *Scope) optional(p *contract.Param, m source.Map) {
 	inner := s.Param(p.Name, m.Get("optional"))
-	if needs, ok := s.Needs[inner]; ok {
-		s.Needs[p] = needs
+	if needs, ok := s.Needs(inner); ok {
+		s.need(p, needs)
 	}
 	inner.Pos, inner.Optional = p.Pos, true
 	*p = *inner
@@ -112,7 +124,7 @@ func (s *Scope) boolean(p *contract.Param, m source.Map) {
 	needs, hint := m.Get("needs"), m.Get("hint")
 	p.Hint = hint.Text()
 	if needs.Given() {
-		s.Needs[p] = needs
+		s.need(p, needs)
 	} else if hint.Given() {
 		hint.Fail("hint of a boolean without needs", "", "needs, of which the hint says how to meet them", "")
 	}
@@ -124,7 +136,7 @@ func (s *Scope) element(n source.Node) *contract.Type {
 	if e.Optional || (e.Default != nil && e.Type.Kind != contract.TypeBool) {
 		n.Fail("element of a list is optional or has a default", "", "a plain type", "")
 	}
-	if _, needs := s.Needs[e]; needs || e.Also != "" {
+	if _, needs := s.Needs(e); needs || e.Also != "" {
 		n.Fail("element of a list has needs or also", "", "a plain type", "")
 	}
 	if e.Type.Kind == contract.TypeList {
@@ -173,9 +185,20 @@ func (s *Scope) pattern(p *contract.Param, m source.Map) {
 	}
 }
 
+func whereOf(f *contract.Filter) map[string]bool {
+	if f == nil {
+		return nil
+	}
+	return f.Where
+}
+
 // own checks that the place of each named placeholder is certain in every key that has it: all before it are one token each.
 func (s *Scope) own(n source.Node, t *contract.Type) {
-	found := map[string]bool{}
+	found, admitted := map[string]bool{}, Kinds(s.Kinds, whereOf(t.Within))
+	if t.Never != nil {
+		never := Kinds(s.Kinds, whereOf(t.Never))
+		admitted = slices.DeleteFunc(admitted, func(k *contract.Kind) bool { return slices.Contains(never, k) })
+	}
 	for _, k := range contract.Sorted(s.Kinds) {
 		certain := true
 		for _, token := range k.Tokens() {
@@ -188,7 +211,7 @@ func (s *Scope) own(n source.Node, t *contract.Type) {
 			if !slices.Contains(t.Own, name) {
 				continue
 			}
-			if found[name] = true; !certain && k.Admitted(t) {
+			if found[name] = true; !certain && slices.Contains(admitted, k) {
 				n.Fail(fmt.Sprintf("own %q has no certain place in the key of kind %s", name, k.Name), fmt.Sprintf("%q", k.Key.Source),
 					"placeholders of one token each up to it, named as their grammars", "")
 			}

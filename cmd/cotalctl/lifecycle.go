@@ -27,7 +27,8 @@ type provisionPrincipalCmd struct{ holderFlags }
 
 // Help is the example under the flags.
 func (provisionPrincipalCmd) Help() string {
-	return "Example: cotalctl provision principal --space main --set owner=local --set actor=alice --set uid=… --set role=reviewer --set 'allowSubscribe=team.>'\n\n" +
+	return "Example: cotalctl provision principal --space main --set owner=local --set actor=alice --set uid=… --set role=reviewer " +
+		"--set 'allowSubscribe=team.>'\n\n" +
 		"Durables for the read mediator stand where the file names readers: readers: [{dec: {endpoint: com.acme.deploy}}]"
 }
 
@@ -56,7 +57,8 @@ type provisionEndpointCmd struct{ holderFlags }
 // Help is the example under the flags.
 func (provisionEndpointCmd) Help() string {
 	return "Example: cotalctl provision endpoint --space main -f serve.yaml --plan\n\n" +
-		"serve.yaml: {name: com.acme.deploy, instance: …, epoch: \"0\", commands: [{name: start, class: journal, action: true}], pools: [work], timers: true}\n\n" +
+		"serve.yaml: {name: com.acme.deploy, instance: …, epoch: \"0\", " +
+		"commands: [{name: start, class: journal, action: true}], pools: [work], timers: true}\n\n" +
 		"Its service record and governance are the registration's to write. owner and actor, where they are given, are its principal."
 }
 
@@ -72,7 +74,8 @@ type deprovisionEndpointCmd struct {
 // Help is the example under the flags.
 func (deprovisionEndpointCmd) Help() string {
 	return "Example: cotalctl deprovision endpoint --space main -f serve.yaml --plan\n\n" +
-		"The effects and pool durables are those of all instances: until the endpoint's last one, give --instance-only. Stored facts and work stay."
+		"The effects and pool durables are those of all instances: until the endpoint's last one, give --instance-only. " +
+		"Stored facts and work stay."
 }
 
 func (c *deprovisionEndpointCmd) Run(a *app) error {
@@ -82,7 +85,8 @@ func (c *deprovisionEndpointCmd) Run(a *app) error {
 	}
 	err := c.run(a, lifecycle, (*provision.Session).PlanRemoval)
 	if err == nil && !c.Plan {
-		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire; stored facts and work stay, and are delivered again to durables made anew")
+		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire; "+
+			"stored facts and work stay, and are delivered again to durables made anew")
 	}
 	return err
 }

@@ -73,14 +73,6 @@ type Filter struct {
 	Where map[string]bool
 }
 
-// Holds reports whether a kind has the flags that a filter asks for; a nil filter asks for nothing.
-func (f *Filter) Holds(k *Kind) bool { return f == nil || k.Has(f.Where) }
-
-// Admitted reports whether a pattern or member of the type may be of the kind.
-func (k *Kind) Admitted(t *Type) bool {
-	return t.Within.Holds(k) && (t.Never == nil || !t.Never.Holds(k))
-}
-
 // Param is a parameter of a profile or a field of a record.
 type Param struct {
 	Name     string
