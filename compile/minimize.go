@@ -27,17 +27,12 @@ func direction(grants []Grant, dir Dir) List {
 type kept struct {
 	entry subject.Entry
 	rows  []string
+	lead  string // of a wildcard entry: the tokens before its first wildcard, with their dots
 }
 
-// coverers are plain wildcard entries by their lead: the tokens before the first wildcard, each with its dot. What an entry covers
-// begins with its lead, so that only the leads of a pattern need be looked at, however many entries there are.
-type coverers map[string][]*kept
-
-func (c coverers) add(k *kept) {
-	p := string(k.entry.Pattern)
-	lead := p[:strings.IndexAny(p, "*>")]
-	c[lead] = append(c[lead], k)
-}
+// coverers are plain wildcard entries, sorted by lead and then by pattern. What an entry covers begins with its lead, so that only
+// those of the leads of a pattern need be looked at, however many entries there are.
+type coverers []*kept
 
 // of finds the first plain wildcard entry other than k, in the order of patterns, that covers it; nil where none does.
 func (c coverers) of(k *kept) *kept {
@@ -47,10 +42,11 @@ func (c coverers) of(k *kept) *kept {
 	var first *kept
 	p := string(k.entry.Pattern)
 	for end := 0; end >= 0; end = next(p, end) {
-		for _, w := range c[p[:end]] {
-			if w != k && subject.Covers(w.entry.Pattern, k.entry.Pattern) {
-				if first == nil || w.entry.Pattern < first.entry.Pattern {
-					first = w
+		i, _ := slices.BinarySearchFunc(c, p[:end], func(w *kept, lead string) int { return strings.Compare(w.lead, lead) })
+		for ; i < len(c) && c[i].lead == p[:end]; i++ {
+			if c[i] != k && subject.Covers(c[i].entry.Pattern, k.entry.Pattern) {
+				if first == nil || c[i].entry.Pattern < first.entry.Pattern {
+					first = c[i]
 				}
 				break
 			}
@@ -90,18 +86,15 @@ func reduce(grants []Grant, dir Dir, deny bool) []Entry {
 // maximal returns the plain wildcard entries that no other one covers. Distinct patterns never cover each other, so every
 // covered entry has a maximal coverer.
 func maximal(list []*kept) coverers {
-	wild, top := coverers{}, coverers{}
+	var wild coverers
 	for _, k := range list {
 		if k.entry.Queue == "" && !k.entry.Pattern.IsLiteral() {
-			wild.add(k)
+			k.lead = string(k.entry.Pattern[:strings.IndexAny(string(k.entry.Pattern), "*>")])
+			wild = append(wild, k)
 		}
 	}
-	for _, k := range list {
-		if k.entry.Queue == "" && !k.entry.Pattern.IsLiteral() && wild.of(k) == nil {
-			top.add(k)
-		}
-	}
-	return top
+	slices.SortStableFunc(wild, func(a, b *kept) int { return strings.Compare(a.lead, b.lead) })
+	return slices.DeleteFunc(slices.Clone(wild), func(k *kept) bool { return wild.of(k) != nil })
 }
 
 // distinct returns the entries of one list, sorted, exact repeats joined.
