@@ -20,28 +20,13 @@ var (
 // TestConforming holds every profile against one broker in every topology.
 func TestConforming(t *testing.T) {
 	t.Parallel()
-	c := load(t)
-	for _, top := range c.Topologies {
-		t.Run(top.Name, func(t *testing.T) {
-			t.Parallel()
-			conform(t, spacetest.New(t, c, top.Name, 1))
-		})
-	}
+	topologies(t, conform)
 }
 
-// TestConformingCluster does the same on three servers with three replicas of every stream.
+// TestConformingCluster does the same on three servers.
 func TestConformingCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster for each topology")
-	}
 	t.Parallel()
-	c := load(t)
-	for _, top := range c.Topologies {
-		t.Run(top.Name, func(t *testing.T) {
-			t.Parallel()
-			conform(t, spacetest.New(t, c, top.Name, 3))
-		})
-	}
+	topologiesOnCluster(t, conform)
 }
 
 // conform runs every body once; a profile of the contract without one fails.

@@ -25,19 +25,10 @@ func TestSettings(t *testing.T) {
 	topologies(t, settings)
 }
 
-// TestSettingsCluster is the same on three servers with three replicas of every stream.
+// TestSettingsCluster is the same on three servers.
 func TestSettingsCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster for each topology")
-	}
 	t.Parallel()
-	c := load(t)
-	for _, top := range c.Topologies {
-		t.Run(top.Name, func(t *testing.T) {
-			t.Parallel()
-			settings(t, spacetest.New(t, c, top.Name, 3))
-		})
-	}
+	topologiesOnCluster(t, settings)
 }
 
 func settings(t *testing.T, s *spacetest.Space) {

@@ -29,6 +29,20 @@ func load(t testing.TB) *contract.Contract {
 // topologies runs a test in each topology of the contract, each on a space of its own with one server.
 func topologies(t *testing.T, test func(t *testing.T, s *spacetest.Space)) {
 	t.Helper()
+	topologiesOn(t, 1, test)
+}
+
+// topologiesOnCluster is the same on three servers with three replicas of every stream; not under -short.
+func topologiesOnCluster(t *testing.T, test func(t *testing.T, s *spacetest.Space)) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a cluster for each topology")
+	}
+	topologiesOn(t, 3, test)
+}
+
+func topologiesOn(t *testing.T, servers int, test func(t *testing.T, s *spacetest.Space)) {
+	t.Helper()
 	c := load(t)
 	if len(c.Topologies) == 0 {
 		t.Fatal("the contract has no topology")
@@ -36,7 +50,7 @@ func topologies(t *testing.T, test func(t *testing.T, s *spacetest.Space)) {
 	for _, top := range c.Topologies {
 		t.Run(top.Name, func(t *testing.T) {
 			t.Parallel()
-			test(t, spacetest.New(t, c, top.Name, 1))
+			test(t, spacetest.New(t, c, top.Name, servers))
 		})
 	}
 }
