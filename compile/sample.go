@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -151,7 +152,8 @@ func (s sampler) list(t *contract.Type) []any {
 	}
 	list := []any{}
 	for i := range s.choices(t) {
-		if v := s.value(t, i, true); v != nil {
+		// Two choices may have become one value where a field holds another to something.
+		if v := s.value(t, i, true); v != nil && !slices.ContainsFunc(list, func(have any) bool { return reflect.DeepEqual(have, v) }) {
 			list = append(list, v)
 		}
 	}

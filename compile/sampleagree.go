@@ -26,7 +26,9 @@ func agree(params []*contract.Param, m map[string]any) {
 	}
 	for _, p := range params {
 		if m[p.Name] == true && slices.ContainsFunc(p.Needs, func(c contract.Cond) bool { return !give(params, m, c) }) {
-			m[p.Name] = false
+			if m[p.Name] = false; p.Default == false {
+				delete(m, p.Name)
+			}
 		}
 	}
 }
