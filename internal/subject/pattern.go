@@ -40,6 +40,32 @@ func Parse(s string) (Pattern, error) {
 // takes literally, and every other space, control character and invalid UTF-8, which the broker carries but which splits a
 // permission entry in two or cannot be read.
 func ParseStrict(s string) (Pattern, error) {
+	if plain(s) {
+		return Pattern(s), nil
+	}
+	return parseStrict(s)
+}
+
+// plain reports whether s is a valid subject of ASCII graphic characters, which almost all are, in one pass.
+func plain(s string) bool {
+	start, wild := 0, false
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && s[i] != '.' {
+			if s[i] <= ' ' || s[i] > '~' {
+				return false
+			}
+			wild = wild || s[i] == '*' || s[i] == '>'
+			continue
+		}
+		if i == start || wild && i > start+1 || wild && s[start] == '>' && i < len(s) {
+			return false
+		}
+		start, wild = i+1, false
+	}
+	return true
+}
+
+func parseStrict(s string) (Pattern, error) {
 	p, err := Parse(s)
 	if err != nil {
 		return "", err
