@@ -35,10 +35,13 @@ func (l *loader) header(m source.Map) {
 	doc := m.Need("document").Map("title", "version", "date")
 	l.c.Document = contract.Document{Title: doc.Need("title").Text(), Version: doc.Need("version").Text(),
 		Date: matching(doc.Need("date"), dateText, `a date such as "2026-01-31"`)}
-	broker := m.Need("broker").Map("floor", "hardened", "max_control_line")
+	broker := m.Need("broker").Map("floor", "hardened", "max_control_line", "max_payload")
 	l.c.Broker = contract.Broker{Floor: matching(broker.Need("floor"), versionText, `a version such as "2.12"`),
 		Hardened:       matching(broker.Need("hardened"), versionText, `a version such as "2.15.3"`),
 		MaxControlLine: int(broker.Need("max_control_line").Int(512, math.MaxInt32))}
+	if n := broker.Get("max_payload"); n.Given() {
+		l.c.Broker.MaxPayload = int(n.Int(512, math.MaxInt32))
+	}
 	l.grammars(m.Need("grammars"))
 	if _, ok := l.c.Grammars[spaceName]; !ok && m.Get("grammars").IsMap() {
 		m.Get("grammars").Fail(fmt.Sprintf("grammar %q is missing", spaceName), "", "the grammar of a space's name", "")

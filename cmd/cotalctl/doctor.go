@@ -169,7 +169,8 @@ func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.
 	if err != nil {
 		return doctor.Floors{}, err
 	}
-	return doctor.Floors{Version: ct.Broker.Floor, Hardened: ct.Broker.Hardened, ControlLine: max(largest, held) + connectMargin}, nil
+	return doctor.Floors{Version: ct.Broker.Floor, Hardened: ct.Broker.Hardened, ControlLine: max(largest, held) + connectMargin,
+		Payload: ct.Broker.MaxPayload}, nil
 }
 
 // largestHeld is the largest CONNECT line of the .creds files below a directory; an absent directory holds none.

@@ -88,6 +88,7 @@ type Document struct {
 type Broker struct {
 	Floor, Hardened string // "2.12", "2.15.3"
 	MaxControlLine  int    // bytes that a provisioned broker is configured with
+	MaxPayload      int    // bytes of the largest message; 0 where the contract states none
 }
 
 // Topology says in which account of a space each resource and profile stands.

@@ -66,12 +66,12 @@ func (p *Plan) Pending() int {
 	return n
 }
 
-// Drift counts the updates that would bring the broker back to what the contract declares. A record that changes with its
-// holder's parameters is no drift.
+// Drift counts the updates that would bring the broker back to what the contract and the parameters say. Whether a record was changed
+// by somebody else or its holder's parameters were, a plan cannot know.
 func (p *Plan) Drift() int {
 	n := 0
 	for _, a := range p.Actions {
-		if a.Action == Update && a.Kind != KindRecord {
+		if a.Action == Update {
 			n++
 		}
 	}

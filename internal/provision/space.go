@@ -163,10 +163,6 @@ func decide(a *Action, changes []Change, updatable bool, protect []string) {
 	if len(changes) == 0 {
 		return
 	}
-	if !updatable {
-		a.Action, a.Reason = Refuse, "differs from the contract and is create-or-verify: restore it by hand, or change the contract"
-		return
-	}
 	for _, c := range changes {
 		if slices.Contains(protect, c.Field) && weakens(c) {
 			a.Action, a.Reason = Refuse, "the update could weaken the protected setting "+c.Field+": where the contract is wrong, restore it there; where the broker is, restore it by hand"
@@ -176,6 +172,9 @@ func decide(a *Action, changes []Change, updatable bool, protect []string) {
 			a.Action, a.Reason = Refuse, "the broker cannot take back "+c.Field+" of an existing stream: change the contract, or make the stream anew"
 			return
 		}
+	}
+	if !updatable {
+		a.Action, a.Reason = Refuse, "it is create-or-verify, so that no run changes it: bring it by hand to what the contract and the space's settings say, or change those"
 	}
 }
 
