@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"strings"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
@@ -8,7 +10,16 @@ import (
 const (
 	apiRoot = "$JS.API."
 	ackRoot = "$JS.ACK."
+	// The longer acknowledgement shape puts the server's domain ("_" for none) and an account hash before the stream.
+	longAck = ackRoot + "*.*."
 )
+
+// shortAck reports whether a pattern acknowledges on one stream in the shorter shape: "$JS.ACK.<stream>.>", or of one consumer of it.
+// Where the server's domain had the name of that stream it would be of the longer shape too.
+func shortAck(p subject.Pattern) bool {
+	t := p.Tokens()
+	return len(t) >= 4 && len(t) <= 5 && strings.HasPrefix(string(p), ackRoot) && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
+}
 
 // verbSubjects returns the subjects on which a verb of an invariant acts on a stream; nil for an unknown verb.
 func verbSubjects(verb, stream string) []subject.Pattern {
@@ -26,8 +37,7 @@ func verbSubjects(verb, stream string) []subject.Pattern {
 		"consumer.info":     {apiRoot + "CONSUMER.INFO." + stream + ".*"},
 		"consumer.next":     {apiRoot + "CONSUMER.MSG.NEXT." + stream + ".*"},
 		"stream.direct-get": {apiRoot + "DIRECT.GET." + stream, apiRoot + "DIRECT.GET." + stream + ".>"},
-		// The longer acknowledgement shape puts a domain ("_" for none) and an account hash before the stream.
-		"consumer.ack": {ackRoot + stream + ".>", ackRoot + "_.*." + stream + ".>"},
+		"consumer.ack":      {ackRoot + stream + ".>", longAck + stream + ".>"},
 	}[canonicalVerb(verb)]
 	if !ok {
 		return nil

@@ -122,6 +122,9 @@ func (g *guard) check(grant *Grant, account string) *contract.Problem {
 	if problem := g.rail(grant, p); problem != nil {
 		return problem
 	}
+	if hit, ok := overlapping(p, []subject.Pattern{ackPrefix + ">", flowPrefix + ">"}); ok && grant.Row.Overlay && !g.ownAck(p) {
+		return g.problem(grant, "acknowledges by a subject that is not one consumer's own", string(hit), "a consume row on a stream of the overlay")
+	}
 	switch {
 	case !grant.Row.Overlay: // of everybody; it stands where the others do
 	case slices.Contains(s.topology.Closed, account):
@@ -131,6 +134,19 @@ func (g *guard) check(grant *Grant, account string) *contract.Problem {
 			"one of "+strings.Join(g.accounts, ", "))
 	}
 	return nil
+}
+
+// ownAck reports whether a pattern is "$JS.ACK.<stream>.<consumer>.>" of a stream of the overlay. The server also takes a longer shape,
+// with its own domain and an account hash before the stream: whatever stands there, the subject may reach any stream.
+func (g *guard) ownAck(p subject.Pattern) bool {
+	t := p.Tokens()
+	if len(t) != 5 || t[1] != "ACK" || t[4] != ">" || strings.ContainsAny(t[2]+t[3], "*>") {
+		return false
+	}
+	return slices.ContainsFunc(g.s.resources(), func(r *contract.Resource) bool {
+		stream, err := g.s.StreamName(r.ID)
+		return r.Overlay && err == nil && stream == t[2]
+	})
 }
 
 // rail judges the subjects of the base that no store of it holds, or an open one.

@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	apiPrefix = "$JS.API."
-	ackPrefix = "$JS.ACK."
-	kvPrefix  = "$KV."
-	sysPrefix = "$SYS."
+	apiPrefix  = "$JS.API."
+	ackPrefix  = "$JS.ACK."
+	flowPrefix = "$JS.FC."
+	kvPrefix   = "$KV."
+	sysPrefix  = "$SYS."
 )
 
 // emit appends the grants of the current row for one binding of its names.

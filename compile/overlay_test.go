@@ -96,8 +96,12 @@ func TestOverlayGrants(t *testing.T) {
 		{"builder", `publish: "$KV.>"`, closed, ""},
 		{"builder", `publish: "$KV.*.com_example_build.x"`, closed, ""},
 		{"builder", `publish: "$KV.{acl.bucket}.x"`, closed, "$KV.cotal_acl_main.x"},
-		{"builder", `publish: "$JS.ACK._.hash.EPW_{space}.x"`, closed, ""},
+		{"builder", `publish: "$JS.ACK._.hash.EPW_{space}.x"`, "acknowledges by a subject", ""},
 		{"builder", `publish: "$JS.FC.EPF_{space}.x"`, closed, ""},
+		{"builder", `publish: "$JS.ACK.hub.*.EPF_{space}.>"`, "acknowledges by a subject", ""}, // of a server with a domain
+		{"builder", `publish: "$JS.ACK.{buildId}.*.DM_{space}.>"`, "acknowledges by a subject", ""},
+		{"builder", `publish: "$JS.ACK.com_example_buildlog_{space}.*.DM_{space}.>"`, "acknowledges by a subject", ""},
+		{"builder", `publish: "$JS.FC._.*.EPF_{space}.>"`, "acknowledges by a subject", ""},
 		{"build-reader", `subscribe: "$KV.{members.bucket}.>"`, closed, ""},
 		// what is open, but by the one namespace of its consumers
 		{"builder", `consume: {stream: CHAT, name: "fanout", filter: "{P}.chat.>", verbs: [create]}`, managed, "$JS.API.CONSUMER.CREATE.CHAT_main.fanout.cotal.main.chat.rest"},

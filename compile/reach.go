@@ -43,8 +43,7 @@ func apiReach(stream string, reads bool) []subject.Pattern {
 		at := apiPrefix + verb + "." + stream
 		out = append(out, subject.Pattern(at), subject.Pattern(at+".>"))
 	}
-	// The longer acknowledgement shape puts a domain ("_" for none) and an account hash before the stream.
-	return append(out, subject.Pattern(ackPrefix+stream+".>"), subject.Pattern(ackPrefix+"_.*."+stream+".>"), subject.Pattern("$JS.FC."+stream+".>"))
+	return append(out, subject.Pattern(ackPrefix+stream+".>"), subject.Pattern(flowPrefix+stream+".>"))
 }
 
 // accountReach are the subjects that reach every stream of an account, or beyond it.

@@ -49,9 +49,14 @@ func writeCanonical(b *strings.Builder, n *jsonNode) {
 	}
 }
 
+// writeString writes a string as RFC 8785 does where it is printable ASCII, as all of a handle's are: json.Marshal would escape "<",
+// ">" and "&", and a read subtree ends in ">".
 func writeString(b *strings.Builder, s string) {
-	out, _ := json.Marshal(s) // a string always has a form; of a handle's, which hold printable ASCII without quotes, it is the canonical one
-	b.Write(out)
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always has a form
+	b.WriteString(strings.TrimSuffix(out.String(), "\n"))
 }
 
 // contentDigest is the digest by which a child names its parent: of the whole artifact, sig included (§13.7 Content addressing).

@@ -35,9 +35,9 @@ func GrantWidenings(space string, holder Holder, ceiling, grants []HandleGrant) 
 	var out []Widening
 	for i, g := range grants {
 		at := fmt.Sprintf("grants[%d]", i)
+		have := s.closure(ceiling, g.Endpoint)
 		for j, c := range g.Commands {
-			p := s.request(g, c)
-			if witness, outside := subject.WitnessOutside(p, s.closure(ceiling, g.Endpoint)); outside {
+			if witness, outside := subject.WitnessOutside(s.request(g, c), have); outside {
 				w := diagnose(ceiling, g, c, at, j)
 				w.Witness = witness
 				out = append(out, w)

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -230,6 +231,55 @@ func TestHandleDigest(t *testing.T) {
 	h, err := wire.ParseHandle([]byte(strings.Replace(small, `"sig":"AA"`, `"sig":"AB"`, 1)))
 	if err != nil || h.Digest == want {
 		t.Errorf("another signature: got %v, %v", h.Digest, err)
+	}
+}
+
+// TestHandleDigestOfReads: what JSON encoders like to escape stands in the canonical form as it is.
+func TestHandleDigestOfReads(t *testing.T) {
+	// From another implementation, as in TestHandleDigest.
+	const text = `{"exp":1700000100000,"grants":[{"commands":[{"name":"a"}],"endpoint":"e","reads":["ev.deploy.>","svc.e.>"]}],"holder":{"id":"local.a","lifecycleUid":"aaaaaaaaaaaaaaaaaaaaaaaaaa"},"iat":1700000000000,"id":"h","issuer":{"keyId":"k"},"sig":"AA","space":"s","sturdy":true,"v":1}`
+	const want = "sha256:cb0682de13dc14686e228409ae21f7484ae7fcb3c2e8f0b35b83249f7b7c5662"
+	h, err := wire.ParseHandle([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Digest != want {
+		t.Errorf("got %s, want %s", h.Digest, want)
+	}
+}
+
+// TestHandleBounds: lists that no credential carries are refused before they are worked on, and hostile ones take no time.
+func TestHandleBounds(t *testing.T) {
+	list := func(n int, each string) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprintf(each, i)
+		}
+		return strings.Join(items, ",")
+	}
+	entry := func(commands, reads string) string {
+		return fmt.Sprintf(`{"v":1,"id":"h","space":"s","issuer":{"keyId":"k"},"holder":{"id":"local.a","lifecycleUid":"aaaaaaaaaaaaaaaaaaaaaaaaaa"},`+
+			`"grants":[{"endpoint":"e","commands":[%s],"reads":[%s]}],"iat":1700000000000,"exp":1700000100000,"sturdy":true,"sig":"AA"}`, commands, reads)
+	}
+	command, read := `{"name":"c%d"}`, `"svc.e.i%d"`
+	for _, c := range []struct {
+		text string
+		want string // part of the error; "" is none
+	}{
+		{entry(list(512, command), list(128, read)), ""},
+		{entry(list(513, command), list(1, read)), "grants[0].commands: brings the handle above its bound, got 513, want at most 512"},
+		{entry(list(1, command), list(129, read)), "grants[0].reads: brings the handle above its bound, got 129, want at most 128"},
+	} {
+		h, err := wire.ParseHandle([]byte(c.text))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+		if err == nil && len(wire.Widenings(h, h)) > 0 {
+			t.Error("a handle is not within itself")
+		}
+	}
+	if _, err := wire.ParseHandle([]byte(`{"grants":[` + list(9000, "%d") + `]}`)); err == nil {
+		t.Error("a list of numbers parses")
 	}
 }
 

@@ -13,8 +13,35 @@ const maxSafe = 1<<53 - 1
 
 // handleReader walks a handle's document and collects what is wrong.
 type handleReader struct {
-	faults Faults
-	places map[string]place
+	faults          Faults
+	places          map[string]place
+	commands, reads int // in all entries so far
+}
+
+// Bounds of a handle's lists over all entries. A credential within the gate of 16 KiB carries fewer.
+const maxCommands, maxReads = 512, 128
+
+// bounded reads a list of which a handle holds at most so many elements in all, and reports those that stand twice.
+func (r *handleReader) bounded(n *jsonNode, empty bool, sofar *int, most int, each string) []*jsonNode {
+	items := r.list(n, empty)
+	if *sofar += len(items); *sofar > most {
+		r.fail(n, "brings the handle above its bound", decimal(int64(*sofar)), "at most "+decimal(int64(most))+" in all entries", "a credential carries no more: issue several handles")
+		return nil
+	}
+	r.once(items, each)
+	return items
+}
+
+// once reports the elements of a list that stand there twice.
+func (r *handleReader) once(items []*jsonNode, each string) {
+	seen := make(map[string]bool, len(items))
+	for _, n := range items {
+		text := canonical(n)
+		if seen[text] {
+			r.fail(n, "stands twice in the list", "", each+" once", "")
+		}
+		seen[text] = true
+	}
 }
 
 func (r *handleReader) fail(n *jsonNode, what, got, want, hint string) {
@@ -109,10 +136,9 @@ func (r *handleReader) handle(root *jsonNode) *Handle {
 		h.Issuer = r.text(issuer["keyId"], keyIDGrammar)
 	}
 	h.Holder = r.holder(m["holder"])
-	for i, n := range r.list(m["grants"], false) {
-		if slices.ContainsFunc(m["grants"].items[:i], func(o *jsonNode) bool { return canonical(o) == canonical(n) }) {
-			r.fail(n, "stands twice in the list", "", "each entry once", "")
-		}
+	grants := r.list(m["grants"], false)
+	r.once(grants, "each entry")
+	for _, n := range grants {
 		h.Grants = append(h.Grants, r.grant(n))
 	}
 	r.window(h, m)
@@ -171,23 +197,16 @@ func (r *handleReader) grant(n *jsonNode) (out HandleGrant) {
 	}
 	out.Endpoint = r.text(m["endpoint"], endpointGrammar)
 	out.Instance = r.text(m["instanceId"], instanceGrammar)
-	for i, c := range r.list(m["commands"], m["reads"] != nil) {
-		if slices.ContainsFunc(m["commands"].items[:i], func(o *jsonNode) bool { return canonical(o) == canonical(c) }) {
-			r.fail(c, "stands twice in the list", "", "each command and target once", "")
-		}
+	for _, c := range r.bounded(m["commands"], m["reads"] != nil, &r.commands, maxCommands, "each command and target") {
 		out.Commands = append(out.Commands, r.command(c))
 	}
 	if m["reads"] != nil && m["instanceId"] != nil {
 		r.fail(m["reads"], "stands in an instance entry", "", "an entry of its own, without instanceId",
 			"an instance entry compiles to the exact ep.inst rails; no read is pinned to an instance, and none may be wider than what was signed")
 	}
-	for _, n := range r.list(m["reads"], false) {
+	for _, n := range r.bounded(m["reads"], false, &r.reads, maxReads, "each subtree") {
 		text := r.text(n, subtreeGrammar)
-		switch most, deep := tooDeep(text); {
-		case text == "":
-		case slices.Contains(out.Reads, text):
-			r.fail(n, "stands twice in the list", quoted(text), "each subtree once", "")
-		case deep:
+		if most, deep := tooDeep(text); text != "" && deep {
 			r.fail(n, "is too deep", quoted(text), "at most "+decimal(most)+" tokens, with the one below", "a subject has at most 16")
 		}
 		out.Reads = append(out.Reads, text)
