@@ -24,7 +24,7 @@ func TestAckShapes(t *testing.T) {
 		"$JS.ACK.EPW_main.>":                 false,
 		"$JS.ACK.hub.*.EPW_main.pool.>":      false,
 	} {
-		p := &Principal{Pub: Direction{Allow: []Entry{{Pattern: entry}}}}
+		p := &Principal{Pub: Direction{Allow: []Entry{{Entry: subject.Entry{Pattern: entry}}}}}
 		got := slices.ContainsFunc(families, func(f subject.Pattern) bool {
 			_, ok := p.reaches(&p.Pub, p.Pub.Allow[0], f)
 			return ok

@@ -32,6 +32,24 @@ func Contract(cfg Config) (*Report, error) {
 	return a.done()
 }
 
+// Compiled judges one compiled set of a profile by the invariants of cfg.Contract that are errors, and returns what they find: the gate
+// of whoever is about to give the set to somebody. It runs no generic check.
+func Compiled(cfg Config, scope *compile.Scope, profile *contract.Profile, set *compile.PermissionSet) ([]Finding, error) {
+	a, err := newAuditor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	p := a.setPrincipal(set)
+	a.place(p, profile.Name)
+	p.Identity = scopeIdentity(scope, profile)
+	a.invariants(p)
+	if err := a.probs.Err(); err != nil {
+		return nil, err
+	}
+	a.out.sort()
+	return slices.DeleteFunc(a.out.Findings, func(f Finding) bool { return f.Severity != Error }), nil
+}
+
 // sample compiles one input in every account of the profile and judges the sets.
 func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat bool) {
 	scope, err := compile.NewScope(a.cfg.Contract, a.topology, profile, in)

@@ -63,7 +63,7 @@ func (c *compileCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	docs, err := documents(scope, profile, accounts)
+	docs, err := documents(ct, topology, scope, profile, accounts)
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,14 @@ type compileDocument struct {
 }
 
 // documents compiles a profile in each account. What grants nothing in any of them is refused.
-func documents(scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
+func documents(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
 	out := []*compile.Document{}
 	for _, account := range accounts {
 		set, err := compile.Compile(scope, account)
 		if err != nil {
+			return nil, err
+		}
+		if err := gate(c, t, profile, scope, set); err != nil {
 			return nil, err
 		}
 		doc, err := document(set, profile, scope)

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nkeys"
 
+	"github.com/cotalctl/cotalctl/audit"
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
@@ -45,11 +47,29 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err := scope.Unused(); err != nil {
 		return nil, badInput(err)
 	}
+	if err := gate(o.contract, o.topology, o.profile, scope, set); err != nil {
+		return nil, err
+	}
 	tags, err := scope.Tags()
 	if err != nil {
 		return nil, err
 	}
 	return issuer.Mint(mint.Request{Set: set, Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
+}
+
+// gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as
+// a command of a core endpoint that one service alone may ask for.
+func gate(c *contract.Contract, t *contract.Topology, profile *contract.Profile, scope *compile.Scope, set *compile.PermissionSet) error {
+	findings, err := audit.Compiled(audit.Config{Contract: c, Topology: t.Name, Space: set.Space}, scope, profile, set)
+	if err != nil || len(findings) == 0 {
+		return err
+	}
+	var probs contract.Problems
+	for _, f := range findings {
+		probs = append(probs, &contract.Problem{What: fmt.Sprintf("%s %s: %s", profile.Name, f.Code, f.Message), Got: f.Entry, Want: "what the invariant leaves to the profile (" + f.Cite + ")",
+			Hint: "it comes of row " + strings.Join(f.Rows, ", ") + ": take it out of the parameters"})
+	}
+	return refused(probs.Err(), "")
 }
 
 func userKey(raw []byte) (string, error) {
