@@ -93,7 +93,7 @@ var aparts = []apart{
 		differ: func(t *rapid.T, one, two *identity) { two.instance = near(t, one.instance, lowerDigits, 26) },
 		shared: slices.Concat(durable("EPF_<space>", "eff_<e>", classWork), durable("EPF_<space>", "eff_manager", classWork), durable("EPW_<space>",
 			"pool_<e>_<pool>", classWork),
-			[]share{{"$KV.cotal_records_<space>.contracts.<e>", oneIndex}, {"$KV.cotal_manager_<space>.lease",
+			[]share{{"$KV.cotal_records_<space>.contracts.<e>", oneIndex}, {"$KV.cotal_records_<space>.contracts.manager", oneIndex}, {"$KV.cotal_manager_<space>.lease",
 				"the lease is what instances contend for"},
 				{"cotal.<space>.ep.one.delivery.*.<owner>.<actor>.<uid>.*", "instances of the manager are one principal when they call"}})},
 	{name: "runs", profiles: []string{"run-driver"},

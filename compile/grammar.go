@@ -19,6 +19,9 @@ func (e *GrammarError) Error() string { return "want " + e.Want }
 
 // CheckGrammar reports whether text fits g; nil means it does.
 func CheckGrammar(g *contract.Grammar, text string) *GrammarError {
+	if isSeed(text) {
+		return &GrammarError{Want: "no secret key: it would stand in every subject, and be printed"}
+	}
 	if g.Max > 0 && len(text) > g.Max {
 		return &GrammarError{Want: fmt.Sprintf("at most %d bytes", g.Max)}
 	}
@@ -42,6 +45,14 @@ func CheckGrammar(g *contract.Grammar, text string) *GrammarError {
 		}
 	}
 	return nil
+}
+
+// isSeed reports whether text has the form of an nkey seed.
+func isSeed(text string) bool {
+	if len(text) != 58 || text[0] != 'S' || !strings.Contains("OACNUX", text[1:2]) {
+		return false
+	}
+	return strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // literalToken reports whether text is one token of a subject without wildcards, whatever an expression says: no grammar admits

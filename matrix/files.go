@@ -164,6 +164,12 @@ func (b *bundle) profileFiles(fsys fs.FS, dir, label string) {
 		}
 		b.profiles = append(b.profiles, b.parse(fsys, dir, name, label))
 	}
+	entries, _ := fs.ReadDir(fsys, dir) // what cannot be read is reported
+	for _, e := range entries {
+		if e.IsDir() {
+			b.fail(path.Join(label, e.Name()), "a directory among the profiles is not read", "profiles/*.yaml")
+		}
+	}
 	if len(b.profiles) == 0 && !b.overlay() {
 		b.fail(label, "no profile files", "profiles/*.yaml")
 	}
@@ -177,7 +183,8 @@ func (b *bundle) yamlNames(fsys fs.FS, dir, label string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if ext := path.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
+		// In any spelling, and whatever it is: a name that is nearly right would drop its rows.
+		if ext := path.Ext(e.Name()); strings.EqualFold(ext, ".yaml") || strings.EqualFold(ext, ".yml") {
 			names = append(names, e.Name())
 		}
 	}

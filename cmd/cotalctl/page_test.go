@@ -118,7 +118,7 @@ func TestMatrixCells(t *testing.T) {
 		{"commit", "records", "m:wg"}, {"commit", "EPF", "m:wg"}, {"commit", "EPW", ""},
 		{"auth-scanner", "auth", "m:cinxI"}, {"auth-scanner", "records", ""}, {"auth-barrier", "auth", "m:w"}, {"auth", "auth", "m:wgI"},
 		{"run-driver", "WFJ", "m:wcinax"}, {"run-purger", "WFJ", "m:P"}, {"timer-writer", "EPT", "m:wg"}, {"timer-writer", "EPT_REQ", "m:cina"},
-		{"contract-publisher", "EPC", "m:wd"}, {"read-mediator", "EPC", "m:d"}, {"activator", "EPW", "m:i"}, {"teardown", "CHAT", "m:D"}, {"teardown", "EPC", ""},
+		{"contract-publisher", "EPC", "m:w d:d"}, {"read-mediator", "EPC", "d:d"}, {"activator", "EPW", "m:i"}, {"teardown", "CHAT", "m:D"}, {"teardown", "EPC", ""},
 		{"agent", "CHAT", "d:wscinxI"}, {"agent", "DLV", "d:ina"}, {"agent", "EPF", ""}, {"agent", coreColumn, "d:ps"}, {"endpoint-serve", coreColumn, "d:psq"},
 		{"session-caller", coreColumn, "d:ps"}, {"doctor", brokerColumn, "m:r"}, {"sentinel", coreColumn, ""}, {"probe", coreColumn, ""},
 	} {
