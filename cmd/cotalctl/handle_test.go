@@ -41,7 +41,7 @@ endpoints:
 
 func handleText(grants string) string {
 	return `{"v": 1, "id": "h1", "space": "main", "issuer": {"keyId": "k"}, "holder": {"id": "` + holderOwner + `.bob", "lifecycleUid": "` + holderUID + `"},
-		"grants": [` + grants + `], "iat": 1, "exp": 2, "sturdy": true, "sig": "AA"}`
+		"grants": [` + grants + `], "iat": 1790000000000, "exp": 1790000600000, "sturdy": true, "sig": "AA"}`
 }
 
 // compileGrants compiles a handle of these grant entries as the command does.
