@@ -200,6 +200,14 @@ type widening struct {
 	Parent  string `json:"parent"` // file of the parent; "" for the first link
 }
 
+// subject is the path with the rule, where the path does not end in it: "grants[0].commands[1]: mode", "space".
+func (w *widening) subject() string {
+	if last := w.Path[strings.LastIndexByte(w.Path, '.')+1:]; last == w.Rule {
+		return w.Path
+	}
+	return strings.TrimPrefix(w.Path+": "+w.Rule, ": ")
+}
+
 func (c *handleCheckCmd) Run(a *app) error {
 	if len(c.Chain) > wire.MaxChain {
 		return usage(fmt.Errorf("chain, got %d handles, want at most %d", len(c.Chain), wire.MaxChain), "")
@@ -256,7 +264,7 @@ func checkChain(files []string, handles []*wire.Handle) *chainDocument {
 
 func printChain(w io.Writer, doc *chainDocument) {
 	for _, f := range doc.Widenings {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", f.File, f.Line, f.Col, strings.TrimPrefix(f.Path+": "+f.Rule, ": "), f.What)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", f.File, f.Line, f.Col, f.subject(), f.What)
 		if f.Witness != "" {
 			fmt.Fprintf(w, "  admits   %s\n", f.Witness)
 		}
