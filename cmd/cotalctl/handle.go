@@ -22,7 +22,7 @@ type handleCmd struct {
 
 type handleCompileCmd struct {
 	File     string   `arg:"" help:"Capability handle (JSON)." placeholder:"FILE"`
-	Commands []string `required:"" help:"Registered commands of the handle's endpoints: a serve file, or a list of endpoints. Repeatable." placeholder:"REGISTRY" sep:"none"`
+	Commands []string `required:"" help:"Registered commands of the handle's endpoints: serve files whose commands say targets, or lists of endpoints in their shape. Repeatable." placeholder:"REGISTRY" sep:"none"`
 	Set      []string `help:"Parameter of the profile redeemed: connId, or owner, actor and uid to hold the handle's holder against." placeholder:"k=v" sep:"none"`
 	Space    string   `help:"Space that the handle must be bound to. Default: the handle's own." placeholder:"NAME"`
 	dirFlag
@@ -33,8 +33,13 @@ type handleCompileCmd struct {
 // Help is the example under the flags.
 func (handleCompileCmd) Help() string {
 	return "Example: cotalctl handle compile handle.json --commands manager.yaml -o json\n\n" +
-		"A command of a registry: {name: stop, class: ephemeral, rails: [one, inst], target: [self, owner, handle]}. class is ephemeral or journal, " +
-		"rails of one, all, inst (default one and inst), target is untargeted or a list of modes, action: true follows its goals.\n\n" +
+		"A registry is a serve file, such as\n\n" +
+		"  name: com.acme.deploy\n  instance: …\n  epoch: \"3\"\n  commands:\n" +
+		"    - {name: status, class: ephemeral, rails: [one, all, inst], targets: [untargeted]}\n" +
+		"    - {name: start, class: journal, action: true, targets: [self, owner, handle]}\n\n" +
+		"or a list of such endpoints, in the file itself or below endpoints:, of which only the name and the commands are read. " +
+		"rails are one, all, inst (default one and inst) of an ephemeral command; targets are [untargeted], or modes of self, owner, " +
+		"child, ledger, handle. docs/handles.md has a handle to start from.\n\n" +
 		"It verifies nothing: neither signature, issuer, revocation, time, nor the target's lifecycle.\n\n" +
 		"Exit codes: 0 clean, 1 the handle is contract-invalid or cannot be read, 2 usage, 3 the handle is bound to another space or holder."
 }

@@ -30,13 +30,13 @@ const handleRegistry = `
 endpoints:
   - endpoint: manager
     commands:
-      - {name: status, class: ephemeral, target: untargeted}
-      - {name: scan, class: ephemeral, rails: [one, all, inst], target: untargeted}
-      - {name: pause, class: ephemeral, target: [self, owner, child, ledger, handle]}
+      - {name: status, class: ephemeral, targets: [untargeted]}
+      - {name: scan, class: ephemeral, rails: [one, all, inst], targets: [untargeted]}
+      - {name: pause, class: ephemeral, targets: [self, owner, child, ledger, handle]}
   - endpoint: com.acme.deploy
     commands:
-      - {name: run, class: journal, target: [self, owner, child, ledger, handle], action: true}
-      - {name: note, class: journal, target: untargeted}
+      - {name: run, class: journal, targets: [self, owner, child, ledger, handle], action: true}
+      - {name: note, class: journal, targets: [untargeted]}
 `
 
 func handleText(grants string) string {
