@@ -34,7 +34,7 @@ type handleCompileCmd struct {
 func (handleCompileCmd) Help() string {
 	return "Example: cotalctl handle compile handle.json --commands manager.yaml -o json\n\n" +
 		"A registry is a serve file, such as\n\n" +
-		"  name: com.acme.deploy\n  instance: …\n  epoch: \"3\"\n  commands:\n" +
+		"  name: com.acme.deploy\n  instance: a1a1a1a1a1a1a1a1a1a1a1a1a1\n  epoch: \"3\"\n  commands:\n" +
 		"    - {name: status, class: ephemeral, rails: [one, all, inst], targets: [untargeted]}\n" +
 		"    - {name: start, class: journal, action: true, targets: [self, owner, handle]}\n\n" +
 		"or a list of such endpoints, in the file itself or below endpoints:, of which only the name and the commands are read. " +
