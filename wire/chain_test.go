@@ -41,7 +41,7 @@ func TestEnvelopeContainment(t *testing.T) {
 		want     []wire.Widening
 	}{
 		{"equal", parent, `"id": "h-1"`, `"id": "h-2"`, nil},
-		{"space", parent, `"space": "main"`, `"space": "other"`, []wire.Widening{{Path: "space", Rule: "space", What: "space other is not the parent's, main"}}},
+		{"space", parent, `"space": "main"`, `"space": "other"`, []wire.Widening{{Path: "space", Rule: "space", What: "is bound to other, the parent to main"}}},
 		{"later end", parent, `"exp": 1790000600000`, `"exp": 1790000600001`, []wire.Widening{{Path: "exp", Rule: "window",
 			What: "is valid until 1790000600001, the parent until 1790000600000", Witness: "at 1790000600000 ms"}}},
 		{"earlier end", parent, `"exp": 1790000600000`, `"exp": 1790000500000`, nil},

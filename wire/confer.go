@@ -158,7 +158,7 @@ func (c *conferrer) command(g HandleGrant, hc HandleCommand, ec EndpointCommand,
 func (c *conferrer) target(hc HandleCommand, ec EndpointCommand, path string) (any, bool) {
 	if ec.Targets == nil {
 		c.fail(path+".name", "the registry does not say which targets the command has", quoted(hc.Name), "",
-			"give the command target: untargeted, or target: a list of its modes")
+			"give it targets: [untargeted], or a list of its modes, such as targets: [self, owner]")
 		return nil, false
 	}
 	admits := func(mode string) bool { return slices.Contains(ec.Targets, mode) }
@@ -169,11 +169,13 @@ func (c *conferrer) target(hc HandleCommand, ec EndpointCommand, path string) (a
 	case mode == ModeNone && admits("self"):
 		return map[string]any{"self": map[string]any{}}, true
 	case mode == ModeNone:
-		c.fail(path, "names no target, and the command has neither an untargeted nor a self form", quoted(hc.Name),
-			"one of "+strings.Join(ec.Targets, ", "), "")
+		c.fail(path, "names no target, and the command has neither an untargeted nor a self form", quoted(hc.Name), ec.shapes(""), "")
 		return nil, false
 	case !admits(string(mode)):
-		c.fail(path, "command does not admit the mode "+string(mode), quoted(hc.Name), "one of "+strings.Join(ec.Targets, ", "), "")
+		if hc.Authz != "" {
+			path += ".authz"
+		}
+		c.fail(path, "command does not admit the mode "+string(mode), quoted(hc.Name), ec.shapes(hc.Authz), "")
 		return nil, false
 	}
 	fields := map[string]any{"tOwner": hc.TargetOwner}
@@ -181,6 +183,31 @@ func (c *conferrer) target(hc HandleCommand, ec EndpointCommand, path string) (a
 		fields["tActor"], fields["tUid"] = hc.TargetActor, hc.TargetLifecycleUID
 	}
 	return map[string]any{string(mode): fields}, true
+}
+
+// shapes says what a handle may write for the command: beside an authz the others that may stand there, if any, else all the target
+// shapes that it has.
+func (ec EndpointCommand) shapes(authz string) string {
+	var modes []string
+	for _, m := range []string{"owner", "child", "ledger"} {
+		if slices.Contains(ec.Targets, m) {
+			modes = append(modes, m)
+		}
+	}
+	if authz != "" && len(modes) > 0 {
+		return strings.Join(modes, " or ")
+	}
+	var out []string
+	if slices.Contains(ec.Targets, Untargeted) || slices.Contains(ec.Targets, "self") {
+		out = append(out, "no target")
+	}
+	if len(modes) > 0 {
+		out = append(out, "targetOwner alone with authz "+strings.Join(modes, " or "))
+	}
+	if slices.Contains(ec.Targets, string(ModeHandle)) {
+		out = append(out, "the full triple without authz")
+	}
+	return strings.Join(out, ", or ")
 }
 
 // record keeps a subtree of record keys. The contract judges its kind by all that lies below it, which is within no kind that the

@@ -36,8 +36,14 @@ func TestConferRefuses(t *testing.T) {
 	}{
 		{"unknown endpoint", `"endpoint": "manager"`, `"endpoint": "auth"`, nil, `6:18: grants[0].endpoint: endpoint is not registered, got "auth", want one of com.acme.deploy, manager`},
 		{"unknown command", `{"name": "list"}`, `{"name": "lost"}`, nil, `7:16: grants[0].commands[0].name: command is not registered by manager, got "lost", want one of list, spawn, stop`},
-		{"mode that it has not", `{"name": "list"}`, `{"name": "list", "targetOwner": "local"}`, nil, `grants[0].commands[0]: command does not admit the mode owner, got "list", want one of untargeted`},
-		{"no form without target", `{"name": "list"}`, `{"name": "spawn"}`, nil, `grants[0].commands[0]: names no target, and the command has neither an untargeted nor a self form`},
+		{"mode that it has not", `{"name": "list"}`, `{"name": "list", "targetOwner": "local"}`, nil, `grants[0].commands[0]: command does not admit the mode owner, got "list", want no target`},
+		{"authz that it has not", `{"name": "list"}`, `{"name": "spawn", "targetOwner": "local", "authz": "ledger"}`, nil,
+			`grants[0].commands[0].authz: command does not admit the mode ledger, got "spawn", want owner or child`},
+		{"authz of a command that has none", `{"name": "list"}`, `{"name": "list", "targetOwner": "local", "authz": "child"}`, nil,
+			`grants[0].commands[0].authz: command does not admit the mode child, got "list", want no target`},
+		{"triple that it has not", `{"name": "list"}`, `{"name": "spawn", "targetOwner": "local", "targetActor": "al", "targetLifecycleUid": "` + tUID + `"}`, nil,
+			`grants[0].commands[0]: command does not admit the mode handle, got "spawn", want targetOwner alone with authz owner or child`},
+		{"no form without target", `{"name": "list"}`, `{"name": "spawn"}`, nil, `grants[0].commands[0]: names no target, and the command has neither an untargeted nor a self form, got "spawn", want targetOwner alone with authz owner or child`},
 		{"unknown targets", `{"name": "list"}`, `{"name": "list"}`, func(r wire.Registry) {
 			r["manager"]["list"] = wire.EndpointCommand{Class: wire.ClassEphemeral, Rails: []string{"one"}}
 		}, `grants[0].commands[0].name: the registry does not say which targets the command has`},

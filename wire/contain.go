@@ -216,7 +216,7 @@ func envelope(parent, child *Handle) []Widening {
 		add("parentDigest", "link", "", "parentDigest names another parent: got %s, want %s", child.ParentDigest, parent.Digest)
 	}
 	if child.Space != parent.Space {
-		add("space", "space", "", "space %s is not the parent's, %s", child.Space, parent.Space)
+		add("space", "space", "", "is bound to %s, the parent to %s", child.Space, parent.Space)
 	}
 	if child.Holder.LifecycleUID == parent.Holder.LifecycleUID && child.Holder.Principal != parent.Holder.Principal {
 		add("holder.lifecycleUid", "holder", "", "lifecycle %s is that of %s: a UID names one incarnation of one principal",

@@ -146,6 +146,10 @@ func TestParseHandleRefuses(t *testing.T) {
 		{"fraction", `"exp": 1790000600000`, `"exp": 1790000600000.5`, "exp: is not a plain integer"},
 		{"exponent", `"exp": 1790000600000`, `"exp": 2e12`, "exp: is not a plain integer, got 2e12"},
 		{"negative", `"iat": 1790000000000`, `"iat": -1`, "iat: is not a plain integer, got -1"},
+		{"iat in seconds", `"iat": 1790000000000`, `"iat": 1790000000`,
+			"iat: is no time in epoch milliseconds, got 1790000000, want at least 100000000000"},
+		{"nbf in seconds", `"nbf": 1790000001000`, `"nbf": 99999999999`, "nbf: is no time in epoch milliseconds, got 99999999999"},
+		{"exp in seconds", `"exp": 1790000600000`, `"exp": 1790000600`, "exp: is no time in epoch milliseconds, got 1790000600"},
 		{"beyond I-JSON", `"exp": 1790000600000`, `"exp": 9007199254740992`, "exp: is not a plain integer"},
 		{"a live one for days", `"exp": 1790000600000`, `"exp": 1790086400001`, "exp: outlives a live handle, got 86400001 ms after iat, want at most 86400000"},
 		{"live without epoch", `"sturdy": false, "epoch": 7`, `"sturdy": false`, "sturdy: a live handle without epoch"},
@@ -175,6 +179,7 @@ func TestParseHandleAccepts(t *testing.T) {
 		{"a live one for a day", `"exp": 1790000600000`, `"exp": 1790086400000`},
 		{"a sturdy one for days", `"exp": 1790000600000,`, `"exp": 1790086400001,`},
 		{"no nbf", `"nbf": 1790000001000,`, ``},
+		{"the first instant", `"iat": 1790000000000, "nbf": 1790000001000`, `"iat": 1789999999999, "nbf": 100000000000`},
 		{"no parent", `"parentDigest": "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",`, ``},
 		{"reads alone", `[{"name": "status"}]`, `[], "reads": ["ev.a"]`},
 		{"topic as deep as a subject", `"svc.manager.>"`, `"ev.1.2.3.4.5.6.7.8"`},
@@ -217,8 +222,8 @@ func TestParseHandleReportsAll(t *testing.T) {
 // TestHandleDigest: the digest is that of the RFC 8785 form, however the artifact is written, and sees every component.
 func TestHandleDigest(t *testing.T) {
 	// From another implementation: python3 -c 'json.dumps(…, sort_keys=True, separators=(",", ":"))' | sha256sum
-	const small = `{"exp":2,"grants":[{"commands":[{"name":"a"}],"endpoint":"e"}],"holder":{"id":"local.a","lifecycleUid":"aaaaaaaaaaaaaaaaaaaaaaaaaa"},"iat":1,"id":"h","issuer":{"keyId":"k"},"sig":"AA","space":"s","sturdy":true,"v":1}`
-	const want = "sha256:2e17d71e7df770136ca2b4f4dc2debef5a4c6330b07b5d685a15972478ccaa4a"
+	const small = `{"exp":1790000000002,"grants":[{"commands":[{"name":"a"}],"endpoint":"e"}],"holder":{"id":"local.a","lifecycleUid":"aaaaaaaaaaaaaaaaaaaaaaaaaa"},"iat":1790000000001,"id":"h","issuer":{"keyId":"k"},"sig":"AA","space":"s","sturdy":true,"v":1}`
+	const want = "sha256:9e0bab600d9ce2f028d848a94fc8ff677c9e31d44f8b19b157c39fc58fb0300e"
 	for _, text := range []string{small, strings.NewReplacer(`,"`, ",\n\t\"", `:`, " : ").Replace(small), strings.Replace(small, `"id":"h"`, `"\u0069d":"\u0068"`, 1)} {
 		h, err := wire.ParseHandle([]byte(text))
 		if err != nil {

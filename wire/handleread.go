@@ -121,6 +121,18 @@ func (r *handleReader) integer(n *jsonNode) (v int64, ok bool) {
 	return 0, false
 }
 
+// firstInstant is in March 1973, before any handle; what is below it was written in seconds, until the year 5138.
+const firstInstant = 100_000_000_000
+
+// instant reads a time. In seconds it would be read as one of January 1970: signed, and over before it began.
+func (r *handleReader) instant(n *jsonNode) (v int64, ok bool) {
+	if v, ok = r.integer(n); ok && v < firstInstant {
+		r.fail(n, "is no time in epoch milliseconds", decimal(v), "at least "+decimal(firstInstant), "seconds since 1970, times 1000")
+		return 0, false
+	}
+	return v, ok
+}
+
 func (r *handleReader) boolean(n *jsonNode) bool { return r.is(n, jsonBool) && n.text == "true" }
 
 func (r *handleReader) handle(root *jsonNode) *Handle {
@@ -166,9 +178,9 @@ func (r *handleReader) holder(n *jsonNode) (out Holder) {
 // window reads the times, and what binds a live handle.
 func (r *handleReader) window(h *Handle, m map[string]*jsonNode) {
 	var issued, expires bool
-	h.IssuedAt, issued = r.integer(m["iat"])
-	h.Expires, expires = r.integer(m["exp"])
-	h.NotBefore, _ = r.integer(m["nbf"])
+	h.IssuedAt, issued = r.instant(m["iat"])
+	h.Expires, expires = r.instant(m["exp"])
+	h.NotBefore, _ = r.instant(m["nbf"])
 	h.Epoch, _ = r.integer(m["epoch"])
 	switch {
 	case !issued || !expires:

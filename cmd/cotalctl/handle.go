@@ -22,7 +22,7 @@ type handleCmd struct {
 
 type handleCompileCmd struct {
 	File     string   `arg:"" help:"Capability handle (JSON)." placeholder:"FILE"`
-	Commands []string `required:"" help:"Registered commands of the handle's endpoints: a serve file, or a list of endpoints. Repeatable." placeholder:"REGISTRY" sep:"none"`
+	Commands []string `required:"" help:"Registered commands of the handle's endpoints: serve files whose commands say targets, or lists of endpoints in their shape. Repeatable." placeholder:"REGISTRY" sep:"none"`
 	Set      []string `help:"Parameter of the profile redeemed: connId, or owner, actor and uid to hold the handle's holder against." placeholder:"k=v" sep:"none"`
 	Space    string   `help:"Space that the handle must be bound to. Default: the handle's own." placeholder:"NAME"`
 	dirFlag
@@ -33,8 +33,13 @@ type handleCompileCmd struct {
 // Help is the example under the flags.
 func (handleCompileCmd) Help() string {
 	return "Example: cotalctl handle compile handle.json --commands manager.yaml -o json\n\n" +
-		"A command of a registry: {name: stop, class: ephemeral, rails: [one, inst], target: [self, owner, handle]}. class is ephemeral or journal, " +
-		"rails of one, all, inst (default one and inst), target is untargeted or a list of modes, action: true follows its goals.\n\n" +
+		"A registry is a serve file, such as\n\n" +
+		"  name: com.acme.deploy\n  instance: a1a1a1a1a1a1a1a1a1a1a1a1a1\n  epoch: \"3\"\n  commands:\n" +
+		"    - {name: status, class: ephemeral, rails: [one, all, inst], targets: [untargeted]}\n" +
+		"    - {name: start, class: journal, action: true, targets: [self, owner, handle]}\n\n" +
+		"or a list of such endpoints, in the file itself or below endpoints:, of which only the name and the commands are read. " +
+		"rails are one, all, inst (default one and inst) of an ephemeral command; targets are [untargeted], or modes of self, owner, " +
+		"child, ledger, handle. docs/handles.md has a handle to start from.\n\n" +
 		"It verifies nothing: neither signature, issuer, revocation, time, nor the target's lifecycle.\n\n" +
 		"Exit codes: 0 clean, 1 the handle is contract-invalid or cannot be read, 2 usage, 3 the handle is bound to another space or holder."
 }
@@ -49,7 +54,7 @@ func (c *handleCompileCmd) Run(a *app) error {
 		return err
 	}
 	if c.Space != "" && c.Space != handle.Space {
-		return refused(fmt.Errorf("%s: handle is bound to space %s, want %s", c.File, handle.Space, c.Space), "space binds a handle to one space (§13.6)")
+		return refused(fmt.Errorf("%s: handle is bound to space %s, want %s", placed(c.File, handle, "space"), handle.Space, c.Space), "space binds a handle to one space (§13.6)")
 	}
 	conferral, err := handle.Confer(reg)
 	if err != nil {
@@ -116,6 +121,12 @@ func readHandle(file string) (*wire.Handle, error) {
 	return h, faults(file, err)
 }
 
+// placed is where a path of a handle stands in its file.
+func placed(file string, h *wire.Handle, path string) contract.Pos {
+	line, col := h.Place(path)
+	return contract.Pos{File: file, Line: line, Col: col}
+}
+
 // input is the conferral, with the positions of the handle, and what the flags add. They cannot name another holder.
 func (c *handleCompileCmd) input(h *wire.Handle, profile *contract.Profile, conferral *wire.Conferral) (compile.Input, error) {
 	in := compile.Input{Values: conferral.Params, Pos: map[string]contract.Pos{}}
@@ -136,7 +147,7 @@ func (c *handleCompileCmd) input(h *wire.Handle, profile *contract.Profile, conf
 		case name == "capabilities" || name == "reads":
 			return in, usage(fmt.Errorf("--set %s, got a value, want none: the handle says what it grants", name), "")
 		case given != set[name]:
-			return in, refused(fmt.Errorf("%s: handle is bound to the holder %s of lifecycle %s, got %s %v, want %v", c.File, h.Holder.Principal, h.Holder.LifecycleUID, name, set[name], given),
+			return in, refused(fmt.Errorf("%s: handle is bound to the holder %s of lifecycle %s, got %s %v, want %v", placed(c.File, h, "holder"), h.Holder.Principal, h.Holder.LifecycleUID, name, set[name], given),
 				"only its holder may present or redeem a handle (§13.6)")
 		}
 	}
@@ -157,7 +168,10 @@ func compileHandle(ct *contract.Contract, topology *contract.Topology, profile *
 	if err != nil {
 		return nil, nil, err
 	}
-	return set, scope, badInput(scope.Unused())
+	if err := scope.Unused(); err != nil {
+		return nil, nil, badInput(err)
+	}
+	return set, scope, gate(ct, topology, profile, scope, set)
 }
 
 type handleCheckCmd struct {
@@ -198,6 +212,14 @@ type widening struct {
 	What    string `json:"what"`
 	Witness string `json:"witness"`
 	Parent  string `json:"parent"` // file of the parent; "" for the first link
+}
+
+// subject is the path with the rule, where the path does not end in it: "grants[0].commands[1]: mode", "space".
+func (w *widening) subject() string {
+	if last := w.Path[strings.LastIndexByte(w.Path, '.')+1:]; last == w.Rule {
+		return w.Path
+	}
+	return strings.TrimPrefix(w.Path+": "+w.Rule, ": ")
 }
 
 func (c *handleCheckCmd) Run(a *app) error {
@@ -256,7 +278,7 @@ func checkChain(files []string, handles []*wire.Handle) *chainDocument {
 
 func printChain(w io.Writer, doc *chainDocument) {
 	for _, f := range doc.Widenings {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", f.File, f.Line, f.Col, strings.TrimPrefix(f.Path+": "+f.Rule, ": "), f.What)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", f.File, f.Line, f.Col, f.subject(), f.What)
 		if f.Witness != "" {
 			fmt.Fprintf(w, "  admits   %s\n", f.Witness)
 		}

@@ -30,18 +30,18 @@ const handleRegistry = `
 endpoints:
   - endpoint: manager
     commands:
-      - {name: status, class: ephemeral, target: untargeted}
-      - {name: scan, class: ephemeral, rails: [one, all, inst], target: untargeted}
-      - {name: pause, class: ephemeral, target: [self, owner, child, ledger, handle]}
+      - {name: status, class: ephemeral, targets: [untargeted]}
+      - {name: scan, class: ephemeral, rails: [one, all, inst], targets: [untargeted]}
+      - {name: pause, class: ephemeral, targets: [self, owner, child, ledger, handle]}
   - endpoint: com.acme.deploy
     commands:
-      - {name: run, class: journal, target: [self, owner, child, ledger, handle], action: true}
-      - {name: note, class: journal, target: untargeted}
+      - {name: run, class: journal, targets: [self, owner, child, ledger, handle], action: true}
+      - {name: note, class: journal, targets: [untargeted]}
 `
 
 func handleText(grants string) string {
 	return `{"v": 1, "id": "h1", "space": "main", "issuer": {"keyId": "k"}, "holder": {"id": "` + holderOwner + `.bob", "lifecycleUid": "` + holderUID + `"},
-		"grants": [` + grants + `], "iat": 1, "exp": 2, "sturdy": true, "sig": "AA"}`
+		"grants": [` + grants + `], "iat": 1790000000000, "exp": 1790000600000, "sturdy": true, "sig": "AA"}`
 }
 
 // compileGrants compiles a handle of these grant entries as the command does.

@@ -9,14 +9,16 @@ import (
 	"github.com/cotalctl/cotalctl/wire"
 )
 
-// serveKeys are what else a serve file may say: the endpoint as the name of the service, and of its instance what does not matter to
-// a caller.
-var serveKeys = []string{"name", "owner", "actor", "instance", "epoch", "connId", "pools", "timers"}
+// registryShape is what a registry holds, for help and hints.
+const registryShape = "endpoint: manager and commands: [{name: stop, class: ephemeral, rails: [one], targets: [self, owner]}]"
 
-// targetForms are what a registered command may have: the untargeted form, or the modes of §13.2 that it admits.
-var targetForms = []string{wire.Untargeted, "self", "owner", "any", "child", "ledger", "handle"}
+// serveKeys are what else a serve file says: of the instance, what does not matter to a caller.
+var serveKeys = []string{"owner", "actor", "instance", "epoch", "connId", "pools", "timers", "kinds"}
 
-// readRegistry reads files of registered commands, each the file of one endpoint (a serve file is one) or a list "endpoints".
+// targetForms are what a registered command may have: the untargeted form, or the modes of §13.2 that a handle can confer.
+var targetForms = []string{wire.Untargeted, "self", "owner", "child", "ledger", "handle"}
+
+// readRegistry reads files of registered commands: a serve file, or several endpoints in that shape, as a list or below "endpoints".
 func readRegistry(files []string) (wire.Registry, error) {
 	reg := wire.Registry{}
 	r := &source.Report{}
@@ -31,28 +33,35 @@ func readRegistry(files []string) (wire.Registry, error) {
 }
 
 func registryFile(reg wire.Registry, root source.Node) {
-	if !root.Given() {
-		return // reported
-	}
-	if !root.Has("endpoints") {
-		registryEndpoint(reg, root, serveKeys)
-		return
-	}
-	for _, n := range root.Map("endpoints").Need("endpoints").Items() {
-		registryEndpoint(reg, n, nil)
+	switch {
+	case !root.Given(): // reported
+	case root.IsList():
+		registryEndpoints(reg, root)
+	case root.Has("endpoints"):
+		registryEndpoints(reg, root.Map("endpoints").Get("endpoints"))
+	case root.IsMap():
+		registryEndpoint(reg, root)
+	default:
+		root.Wrong("a serve file, or a list of endpoints, each " + registryShape)
 	}
 }
 
-func registryEndpoint(reg wire.Registry, n source.Node, beside []string) {
-	m := n.Map(append([]string{"endpoint", "commands"}, beside...)...)
-	name := m.Get("endpoint")
-	switch own := m.Get("name"); {
-	case !own.Given():
-		name = m.Need("endpoint")
-	case name.Given():
+func registryEndpoints(reg wire.Registry, list source.Node) {
+	for _, n := range list.Items() {
+		registryEndpoint(reg, n)
+	}
+}
+
+func registryEndpoint(reg wire.Registry, n source.Node) {
+	m := n.Map(append([]string{"endpoint", "name", "commands"}, serveKeys...)...)
+	name, own := m.Get("endpoint"), m.Get("name")
+	switch {
+	case own.Given() && name.Given():
 		own.Fail("the endpoint is named twice", "endpoint and name", "one of them", "")
-	default:
+	case own.Given():
 		name = own
+	case !name.Given():
+		registryMissing(m, "endpoint")
 	}
 	endpoint := name.Text()
 	if endpoint != "" && !wire.ValidEndpoint(endpoint) {
@@ -61,15 +70,27 @@ func registryEndpoint(reg wire.Registry, n source.Node, beside []string) {
 	if _, twice := reg[endpoint]; twice && endpoint != "" {
 		name.Fail(fmt.Sprintf("endpoint %s is registered twice", endpoint), "", "each endpoint once", "")
 	}
+	if !m.Get("commands").Given() {
+		registryMissing(m, "commands")
+	}
 	commands := map[string]wire.EndpointCommand{}
-	for _, c := range m.Need("commands").Items() {
+	for _, c := range m.Get("commands").Items() {
 		registryCommand(commands, c)
 	}
 	reg[endpoint] = commands
 }
 
+func registryMissing(m source.Map, key string) {
+	if m.IsMap() {
+		m.Fail(fmt.Sprintf("missing key %q", key), "", registryShape, "a serve file is one")
+	}
+}
+
+// singular is a near miss whose value has another shape than that of the key meant.
+var singular = map[string]string{"target": "write targets: [untargeted], or a list of the modes that the command admits", "rail": "write rails: [one], or a longer list"}
+
 func registryCommand(commands map[string]wire.EndpointCommand, n source.Node) {
-	m := n.Map("name", "class", "rails", "target", "action")
+	m := n.MapRefusing(singular, "name", "class", "rails", "targets", "action")
 	name := m.Need("name")
 	command := name.Text()
 	switch _, twice := commands[command]; {
@@ -81,7 +102,7 @@ func registryCommand(commands map[string]wire.EndpointCommand, n source.Node) {
 	}
 	c := wire.EndpointCommand{Class: m.Need("class").OneOf(wire.ClassEphemeral, wire.ClassJournal), Action: m.Get("action").Bool()}
 	c.Rails = registryRails(m.Get("rails"), c.Class)
-	c.Targets = registryTargets(m.Get("target"))
+	c.Targets = registryTargets(m.Get("targets"))
 	if c.Action && c.Class == wire.ClassEphemeral { // §13.6: an action command's submissions are class: journal
 		m.Get("action").Fail("an action is journaled", "class ephemeral", "class journal", "")
 	}
@@ -110,26 +131,33 @@ func registryRails(n source.Node, class string) []string {
 	return out
 }
 
-// registryTargets reads "untargeted", one mode, or a list of modes; a serve file says none.
+// registryTargets reads [untargeted], or a list of modes; where a file says none, they are not known.
 func registryTargets(n source.Node) []string {
-	if !n.Given() {
+	if n.IsText() {
+		n.Wrong("a list: [untargeted], or modes such as [self, owner]")
 		return nil
 	}
-	if n.IsText() {
-		return []string{n.OneOf(targetForms...)}
-	}
+	items := n.Items()
 	var out []string
-	for _, item := range n.Items() {
-		form := item.OneOf(targetForms...)
+	for _, item := range items {
+		form := registryTarget(item)
 		switch {
-		case form == wire.Untargeted:
-			item.Fail("target lists untargeted beside modes", "", `target: untargeted, or the modes`, "a command has a target or none (§13.7)")
+		case form == wire.Untargeted && len(items) > 1:
+			item.Fail("targets lists untargeted beside modes", "", "targets: [untargeted], or the modes", "a command has a target or none (§13.7)")
 		case form != "" && slices.Contains(out, form):
-			item.Fail("target holds "+form+" twice", "", "each mode once", "")
+			item.Fail("targets holds "+form+" twice", "", "each mode once", "")
 		}
 		out = append(out, form)
 	}
 	return out
+}
+
+func registryTarget(n source.Node) string {
+	if n.IsText() && n.Text() == "any" {
+		n.Fail("any is never conferred", "", "", "leave it out: a handle has no case for it")
+		return ""
+	}
+	return n.OneOf(targetForms...)
 }
 
 // faults are those of a handle's text, as problems of its file.
