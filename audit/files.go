@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -84,7 +85,7 @@ func (w *walker) file(path string, named bool) bool {
 	switch err := w.a.file(path, data); {
 	case errors.Is(err, errForeign) && (!isCredential(path) || strings.HasSuffix(path, ".jwt")):
 		return w.foreign(path, named, err)
-	case err != nil && len(data) > maxFile && !isCredential(path):
+	case err != nil && len(data) > maxFile && !isCredential(path) && !looksCompiled(bytes.TrimSpace(data)):
 		return w.foreign(path, named, err)
 	case err != nil:
 		w.a.problem(fileProblem(path, err))
