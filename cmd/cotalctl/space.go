@@ -106,12 +106,12 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 
 // open opens a space that was provisioned before.
 func (a *app) open(req spaceRequest) (*spaceWork, error) {
-	d, name, info, err := openSpace(req.dir, req.name)
+	d, rec, err := openSpace(req.dir, req.name)
 	if err != nil {
 		return nil, err
 	}
-	w := &spaceWork{app: a, req: req, name: name, dir: d, info: info, after: a.progress}
-	if w.contract, w.topology, err = req.load(info); err != nil {
+	w := &spaceWork{app: a, req: req, name: rec.space, dir: d, info: rec.SpaceInfo, after: a.progress}
+	if w.contract, w.topology, err = req.load(rec); err != nil {
 		return nil, err
 	}
 	if err := w.lock(); err != nil {
@@ -125,16 +125,19 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 }
 
 // record joins what was recorded of the space with what is asked for now. A choice once made is not silently made anew.
-func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
+func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 	info := trust.SpaceInfo{Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
 	var err error
 	if info.Contract, err = lastingName(cmp.Or(w.req.Contract, old.Contract, defaultContract)); err != nil {
 		return info, err
 	}
+	if info.Contract != w.contract.Name {
+		info.Name = w.contract.Name // the path alone does not tell what stands there later
+	}
 	if w.req.replicas != 0 {
 		info.Replicas = w.req.replicas
 	}
-	if err := w.sameContract(old.Contract); err != nil {
+	if err := w.sameContract(old); err != nil {
 		return info, err
 	}
 	if old.Topology != "" && old.Topology != w.topology.Name {
@@ -161,18 +164,22 @@ func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 
 // sameContract refuses a contract of another name than the one that the space was provisioned with: its profiles could no
 // longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is, and so is an
-// overlay of it.
-func (w *spaceWork) sameContract(was string) error {
-	if was == "" || w.req.Contract == "" || w.req.Contract == was {
+// overlay of it; another place of it is recorded. The place where it was is not looked at, for it may be gone.
+func (w *spaceWork) sameContract(old record) error {
+	if old.Contract == "" || w.req.Contract == "" {
 		return nil
 	}
-	old, err := loadContract(was)
-	if err != nil {
-		return err
+	was := old.named()
+	if was == "" { // recorded without a name, by an older release
+		c, err := old.contract()
+		if err != nil {
+			return failed(err, "its record has no name of it: put it back at that path once, or write the new path into the record")
+		}
+		was = c.Name
 	}
-	extended := w.contract.Base != nil && w.contract.Base.Name == old.Name // what the space has is all still there
-	if old.Name != w.contract.Name && !extended {
-		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, old.Name), "a space keeps its contract: provision another space")
+	extended := w.contract.Base != nil && w.contract.Base.Name == was // what the space has is all still there
+	if was != w.contract.Name && !extended {
+		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, was), "a space keeps its contract: provision another space")
 	}
 	return nil
 }
