@@ -171,7 +171,7 @@ func (a *app) checkDir(dir string) error {
 }
 
 func noDir(dir string, err error) error {
-	return usage(fmt.Errorf("--dir, got %s: %w", shown(dir), err), "make it with cotalctl provision space NAME --dir "+shown(dir))
+	return usage(fmt.Errorf("%s: %w", shown(dir), err), "make it with cotalctl provision space NAME --dir "+shown(dir))
 }
 
 // noSpace refuses the name of a space that the directory does not have.
@@ -179,11 +179,11 @@ func noSpace(dir, space string, names []string) error {
 	remedy := "make it with cotalctl provision space " + space + " --dir " + shown(dir)
 	switch {
 	case slices.Contains(names, space): // an account without a record: provisioning was killed, and will go on
-		return usage(fmt.Errorf("--space, got %q, which has no record in %s: its provisioning did not end", space, shown(dir)), remedy)
+		return usage(fmt.Errorf("space has no record in %s, got %q: its provisioning did not end", shown(dir), space), remedy)
 	case len(names) == 0:
-		return usage(fmt.Errorf("--space, got %q, and %s has no spaces", space, shown(dir)), remedy+"; or name its directory with --dir")
+		return usage(fmt.Errorf("space is not in %s, which has none, got %q", shown(dir), space), remedy+"; or name its directory with --dir")
 	}
-	return usage(fmt.Errorf("--space, got %q, want one of %s, the spaces in %s", space, strings.Join(names, ", "), shown(dir)),
+	return usage(fmt.Errorf("space is not in %s, got %q, want one of %s", shown(dir), space, strings.Join(names, ", ")),
 		cmp.Or(source.Suggest(space, names), remedy))
 }
 

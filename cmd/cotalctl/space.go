@@ -48,6 +48,7 @@ type spaceWork struct {
 	accounts []accountState
 	after    func(provision.Action) // hears of every step that was applied
 	known    bool                   // the space was provisioned before
+	was      string                 // its contract as recorded then
 	shareErr error                  // of composing exports and imports, which happens inside a callback
 }
 
@@ -81,7 +82,7 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	if err := errors.Join(checkSpaceName(w.contract, req.name), w.duty(contract.RoleProvision)); err != nil {
 		return nil, err
 	}
-	w.known = recorded.Contract != ""
+	w.known, w.was = recorded.Contract != "", recorded.Contract
 	if w.info, err = w.record(recorded); err != nil {
 		return nil, err
 	}
@@ -160,28 +161,6 @@ func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 		info.Settings[choice.Name] = value
 	}
 	return info, nil
-}
-
-// sameContract refuses a contract of another name than the one that the space was provisioned with: its profiles could no
-// longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is, and so is an
-// overlay of it; another place of it is recorded. The place where it was is not looked at, for it may be gone.
-func (w *spaceWork) sameContract(old record) error {
-	if old.Contract == "" || w.req.Contract == "" {
-		return nil
-	}
-	was := old.named()
-	if was == "" { // recorded without a name, by an older release
-		c, err := old.contract()
-		if err != nil {
-			return failed(err, "its record has no name of it: put it back at that path once, or write the new path into the record")
-		}
-		was = c.Name
-	}
-	extended := w.contract.Base != nil && w.contract.Base.Name == was // what the space has is all still there
-	if was != w.contract.Name && !extended {
-		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, was), "a space keeps its contract: provision another space")
-	}
-	return nil
 }
 
 func (w *spaceWork) openDir() error {
@@ -300,6 +279,9 @@ func (w *spaceWork) apply(plan *provision.Plan) error {
 	}
 	if _, err := w.dir.WriteSpace(w.name, w.info); err != nil {
 		return err
+	}
+	if w.known && w.was != w.info.Contract {
+		fmt.Fprintf(w.app.stderr, "cotalctl: note: the contract of space %s is now recorded as %s, before as %s\n", w.name, w.info.Contract, w.was)
 	}
 	if _, _, err := w.dir.WriteServerConfig(trust.ServerOptions{MaxControlLine: w.contract.Broker.MaxControlLine}); err != nil {
 		return err
