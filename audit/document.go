@@ -11,10 +11,21 @@ import (
 	"github.com/cotalctl/cotalctl/compile"
 )
 
-// storedSet is one compiled set as a file holds it: beside the set of the profile's first account stand those of its others.
+// storedSet is one compiled set as a file holds it: beside the set of the profile's first account stand those of its others, or
+// what a handle confers that no entry holds.
 type storedSet struct {
 	compile.Document
 	Accounts []json.RawMessage `json:"accounts"`
+	Reads    []struct {
+		Endpoint string `json:"endpoint"`
+		Subtree  string `json:"subtree"`
+	} `json:"reads"`
+}
+
+// readSet is a set that was read, and how many reads stand beside it.
+type readSet struct {
+	*compile.PermissionSet
+	reads int
 }
 
 // looksCompiled reports whether a text is JSON that speaks of compiled sets, however it spells the slashes of their schema.
@@ -35,7 +46,7 @@ func (a *auditor) setPrincipals(file string, text []byte) ([]*Principal, error) 
 	out := make([]*Principal, len(sets))
 	named := map[string]int{}
 	for i, set := range sets {
-		p := a.setPrincipal(set)
+		p := a.setPrincipal(set.PermissionSet)
 		p.File = file
 		if len(sets) > 1 {
 			p.Name = fmt.Sprintf("%s (account %s)", set.Profile, set.Account)
@@ -44,6 +55,12 @@ func (a *auditor) setPrincipals(file string, text []byte) ([]*Principal, error) 
 			}
 		}
 		a.place(p, set.Profile)
+		if c := a.cfg.Contract; c != nil && set.Contract != c.Name {
+			p.doubts = append(p.doubts, fmt.Sprintf("was compiled from contract %q, is judged by %s", set.Contract, c.Name))
+		}
+		if set.reads > 0 {
+			p.doubts = append(p.doubts, fmt.Sprintf("%d reads stand beside the entries, and not in them: they are not judged", set.reads))
+		}
 		out[i] = p
 	}
 	return out, nil
@@ -51,7 +68,7 @@ func (a *auditor) setPrincipals(file string, text []byte) ([]*Principal, error) 
 
 // readDocuments reads one compiled set, with those of the profile's other accounts, or a list of these. Whatever it could only
 // skip is refused: a later release may say there what the set admits, and a set that was not judged must not look clean.
-func readDocuments(text []byte) ([]*compile.PermissionSet, error) {
+func readDocuments(text []byte) ([]readSet, error) {
 	if err := checkJSON(text); err != nil {
 		return nil, err
 	}
@@ -62,7 +79,7 @@ func readDocuments(text []byte) ([]*compile.PermissionSet, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, err
 	}
-	var out []*compile.PermissionSet
+	var out []readSet
 	for i, one := range list {
 		sets, err := readDocument(one, fmt.Sprintf("[%d]", i), true)
 		if err != nil {
@@ -74,7 +91,7 @@ func readDocuments(text []byte) ([]*compile.PermissionSet, error) {
 }
 
 // readDocument reads the set that stands at a place of the file, and those that are nested in it; one that is nested has none.
-func readDocument(text []byte, at string, nesting bool) ([]*compile.PermissionSet, error) {
+func readDocument(text []byte, at string, nesting bool) ([]readSet, error) {
 	var d storedSet
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -95,8 +112,8 @@ func readDocument(text []byte, at string, nesting bool) ([]*compile.PermissionSe
 	if len(d.Accounts) > 0 && !nesting {
 		return nil, fmt.Errorf("%saccounts, got %d sets within a nested set, want none", place(at), len(d.Accounts))
 	}
-	out := []*compile.PermissionSet{{Contract: d.Contract, Profile: d.Profile, Space: d.Space, Topology: d.Topology,
-		Account: d.Account, Pub: d.Pub, Sub: d.Sub}}
+	out := []readSet{{&compile.PermissionSet{Contract: d.Contract, Profile: d.Profile, Space: d.Space, Topology: d.Topology,
+		Account: d.Account, Pub: d.Pub, Sub: d.Sub}, len(d.Reads)}}
 	for i, one := range d.Accounts {
 		sets, err := readDocument(one, fmt.Sprintf("%saccounts[%d]", prefixed(at), i), false)
 		if err != nil {

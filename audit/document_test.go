@@ -57,6 +57,9 @@ func TestSeveralSets(t *testing.T) {
 		{"a list", "[" + good + "," + bad + "]", 2, []string{"T101" + b}},
 		{"a list of nested ones", " [" + good + "," + with(good, good, bad) + "]", 4, []string{"T101" + b}},
 		{"two alike", "[" + bad + "," + bad + "]", 2, []string{"T101" + b, "T101" + b + " #2"}},
+		{"of another contract", strings.Replace(good, `"app-v1"`, `"app-v2"`, 1), 1, []string{"A013 worker"}},
+		{"with no reads", strings.TrimSuffix(good, "}") + `,"reads":[]}`, 1, []string{}},
+		{"with reads", strings.TrimSuffix(good, "}") + `,"reads":[{"endpoint":"e","subtree":"s.>"}]}`, 1, []string{"A013 worker"}},
 		{"with a byte order mark", "\ufeff" + with(good, bad), 2, []string{"T101" + b}},
 		{"with escaped slashes", strings.ReplaceAll(with(good, bad), "ctl/permissions/v1", `ctl\/permissions\u002fv1`), 2, []string{"T101" + b}},
 	}
@@ -95,6 +98,7 @@ func TestUnreadableSets(t *testing.T) {
 		{"unknown key", add(good, `"queues":[]`), `unknown field "queues"`},
 		{"unknown key of an entry", strings.Replace(good, `"pattern"`, `"max":1,"pattern"`, 1), `unknown field "max"`},
 		{"others are no list", add(good, `"accounts":{}`), "cannot unmarshal object"},
+		{"unknown key of a read", add(good, `"reads":[{"all":true}]`), `unknown field "all"`},
 		{"another is null", add(good, `"accounts":[null]`), `accounts[0]: schema, got ""`},
 		{"another is a text", add(good, `"accounts":["x"]`), "accounts[0]: is none that this release can read"},
 		{"another of another schema", add(good, `"accounts":[`+good+`,{"schema":"x/v1"}]`), `accounts[1]: schema, got "x/v1"`},
