@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +27,18 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 	for _, path := range paths {
 		if skipped := a.out.Skipped; !w.visit(path, true) {
 			a.problem(&contract.Problem{What: "nothing to audit in " + path, Got: fmt.Sprintf("%d other files", a.out.Skipped-skipped),
-				Want: "credentials or compiled sets", Hint: "name a directory that holds .creds files, user JWTs or the JSON of compiled sets"})
+				Want: "credentials or compiled sets", Hint: emptyHint(path)})
 		}
 	}
 	return a.done()
+}
+
+// emptyHint says what to do about a directory in which there is nothing to judge, which may be a contract.
+func emptyHint(path string) string {
+	if _, err := os.Stat(filepath.Join(path, "contract.yaml")); err == nil {
+		return "it is a contract: judge it with --contract " + path + " and no path"
+	}
+	return "name a directory that holds .creds files, user JWTs or the JSON of compiled sets"
 }
 
 type walker struct {
@@ -84,7 +93,7 @@ func (w *walker) file(path string, named bool) bool {
 	switch err := w.a.file(path, data); {
 	case errors.Is(err, errForeign) && (!isCredential(path) || strings.HasSuffix(path, ".jwt")):
 		return w.foreign(path, named, err)
-	case err != nil && len(data) > maxFile && !isCredential(path):
+	case err != nil && len(data) > maxFile && !isCredential(path) && !looksCompiled(bytes.TrimSpace(data)):
 		return w.foreign(path, named, err)
 	case err != nil:
 		w.a.problem(fileProblem(path, err))

@@ -137,7 +137,7 @@ func TestNamedFiles(t *testing.T) {
 		{"note.txt", "is neither a user credential nor a compiled set", []byte("hello")},
 		{"account.jwt", "holds a JWT of type account", accountJWT(t)},
 		{"set.json", "mode, got \"some\"", document(t, c, func(s *compile.PermissionSet) { s.Pub.Mode = "some" })},
-		{"cut.json", "compiled set is not readable JSON", document(t, c, func(*compile.PermissionSet) {})[:200]},
+		{"cut.json", "compiled set: is not readable JSON", document(t, c, func(*compile.PermissionSet) {})[:200]},
 		{"two.json", "more than one JSON value", append(document(t, c, func(*compile.PermissionSet) {}), "{}"...)},
 		{"huge.jwt", "is too large", bytes.Repeat([]byte("eyJ"), maxFile)},
 		{"absent", "cannot be read: no such file or directory", nil},

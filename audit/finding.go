@@ -48,7 +48,7 @@ type Checked struct {
 	Invariants int `json:"invariants"` // generic checks and contract invariants
 	Profiles   int `json:"profiles"`   // distinct known profiles judged
 	Entries    int `json:"entries"`    // permission entries judged
-	Files      int `json:"files"`      // files judged
+	Files      int `json:"files"`      // files judged; each compiled set of a file that holds several counts as one
 }
 
 // Report is the outcome of an audit.

@@ -128,10 +128,11 @@ func TestMintedCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := a.principal("x.creds", m.mint(t, one))
-			if err != nil {
-				t.Fatal(err)
+			judged, err := a.principals("x.creds", m.mint(t, one))
+			if err != nil || len(judged) != 1 {
+				t.Fatalf("got %d principals and %v, want one", len(judged), err)
 			}
+			p := judged[0]
 			a.join(p)
 			a.judge(p)
 			for _, f := range a.out.Findings {

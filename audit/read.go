@@ -7,7 +7,6 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
 )
@@ -18,8 +17,8 @@ const maxFile = jwt.MaxTokenSize + 4096
 // errForeign says that a file is nothing that this package judges.
 var errForeign = errors.New("is neither a user credential nor a compiled set")
 
-// Bytes judges one credential or compiled set: the text of a .creds file, a user JWT, or the JSON of [compile.Document]. name
-// stands for it in findings and errors. Where it could not be judged the report is nil.
+// Bytes judges one credential or compiled set: the text of a .creds file, a user JWT, or the JSON of one [compile.Document] or
+// several. name stands for it in findings and errors. Where it could not be judged the report is nil.
 func Bytes(cfg Config, name string, data []byte) (*Report, error) {
 	a, err := newAuditor(cfg)
 	if err != nil {
@@ -41,44 +40,40 @@ func fileProblem(name string, err error) *contract.Problem {
 	return &at
 }
 
-// file reads one file's content and judges it. An error is about that file alone, and quotes none of it.
+// file reads one file's content and judges everything in it. An error is about that file alone, and quotes none of it; where a
+// part of it cannot be judged, nothing of it is.
 func (a *auditor) file(name string, data []byte) error {
-	p, err := a.principal(name, data)
+	principals, err := a.principals(name, data)
 	if err != nil {
 		return err
 	}
-	a.out.Checked.Files++
-	a.join(p)
-	a.judge(p)
+	a.out.Checked.Files += len(principals)
+	for _, p := range principals {
+		a.join(p)
+		a.judge(p)
+	}
 	return nil
 }
 
-func (a *auditor) principal(name string, data []byte) (*Principal, error) {
-	text := bytes.TrimSpace(data)
+func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	switch {
 	case len(data) > maxFile:
-		return nil, fmt.Errorf("is too large, got more than %d bytes, want a credential", maxFile)
+		return nil, fmt.Errorf("is too large, got more than %d bytes, want a credential or a compiled set", maxFile)
 	case bytes.Contains(text, []byte("-----BEGIN NATS ")) || bytes.Contains(text, []byte("-----BEGIN USER NKEY")):
 		parsed, err := mint.ReadCreds(data)
 		if err != nil {
 			return nil, err
 		}
-		return a.userPrincipal(parsed.Claims, name), nil
+		return []*Principal{a.userPrincipal(parsed.Claims, name)}, nil
 	case bytes.HasPrefix(text, []byte("eyJ")):
 		claims, err := userClaims(string(text))
 		if err != nil {
 			return nil, err
 		}
-		return a.userPrincipal(claims, name), nil
-	case bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(compile.DocumentSchema)):
-		set, err := readDocument(text)
-		if err != nil {
-			return nil, err
-		}
-		p := a.setPrincipal(set)
-		p.File = name
-		a.place(p, set.Profile)
-		return p, nil
+		return []*Principal{a.userPrincipal(claims, name)}, nil
+	case looksCompiled(text):
+		return a.setPrincipals(name, text)
 	}
 	return nil, errForeign
 }

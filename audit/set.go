@@ -1,10 +1,6 @@
 package audit
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
@@ -31,28 +27,4 @@ func joinRows(to []Entry, from []compile.Entry) {
 	for i := range to {
 		to[i].Rows = rows[to[i].String()]
 	}
-}
-
-// readDocument reads the JSON form of a compiled set. Unknown fields are fields of a later release.
-func readDocument(data []byte) (*compile.PermissionSet, error) {
-	var d compile.Document
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&d); err != nil {
-		return nil, fmt.Errorf("compiled set is not readable JSON: %w", err)
-	}
-	if dec.More() {
-		return nil, fmt.Errorf("compiled set: got more than one JSON value, want one per file")
-	}
-	if d.Schema != compile.DocumentSchema {
-		return nil, fmt.Errorf("schema, got %q, want %q", d.Schema, compile.DocumentSchema)
-	}
-	for _, l := range []compile.List{d.Pub, d.Sub} {
-		switch l.Mode {
-		case compile.ModeAll, compile.ModeNone, compile.ModePatterns:
-		default:
-			return nil, fmt.Errorf("compiled set: mode, got %q, want all, none or patterns", l.Mode)
-		}
-	}
-	return &compile.PermissionSet{Contract: d.Contract, Profile: d.Profile, Space: d.Space, Topology: d.Topology,
-		Account: d.Account, Pub: d.Pub, Sub: d.Sub}, nil
 }

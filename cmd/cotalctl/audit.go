@@ -16,7 +16,7 @@ func (auditCmd) Help() string {
 }
 
 func (c *auditCmd) Run(a *app) error {
-	ct, topology, space, err := c.loadFor(c.Dir, c.Space)
+	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}

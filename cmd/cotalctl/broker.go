@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -38,7 +37,7 @@ func (f brokerFlags) listen(line int) (trust.ServerOptions, error) {
 func (f brokerFlags) open() (*trust.Dir, trust.ServerOptions, error) {
 	d, err := trust.Open(f.Dir)
 	if errors.Is(err, trust.ErrNotMade) {
-		return nil, trust.ServerOptions{}, failed(err, "make it with cotalctl provision space NAME --dir "+shown(f.Dir))
+		return nil, trust.ServerOptions{}, noDir(f.Dir, trust.ErrNotMade)
 	}
 	if err != nil {
 		return nil, trust.ServerOptions{}, err
@@ -59,14 +58,14 @@ func controlLine(d *trust.Dir) (int, error) {
 	}
 	line := trust.DefaultMaxControlLine
 	for _, name := range names {
-		info, err := d.Space(name)
-		if errors.Is(err, trust.ErrNotFound) {
-			continue // an account without a record: provisioning was killed, and will go on
-		}
+		rec, err := recordedSpace(d.Path(), name)
 		if err != nil {
 			return 0, err
 		}
-		c, err := loadContract(cmp.Or(info.Contract, defaultContract))
+		if rec.Contract == "" {
+			continue // an account without a record: provisioning was killed, and will go on
+		}
+		c, err := rec.contract()
 		if err != nil {
 			return 0, err
 		}

@@ -30,7 +30,7 @@ func (compileCmd) Help() string {
 }
 
 func (c *compileCmd) Run(a *app) error {
-	ct, topology, space, err := c.loadFor(c.Dir, c.Space)
+	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mayBeFree)
 	if err != nil {
 		return err
 	}

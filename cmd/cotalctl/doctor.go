@@ -42,7 +42,7 @@ func (doctorCmd) Help() string {
 }
 
 func (c *doctorCmd) Run(a *app) error {
-	ct, topology, _, err := c.loadFor(c.Dir, c.Space)
+	ct, topology, _, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/source"
-	"github.com/cotalctl/cotalctl/internal/trust"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -30,7 +26,7 @@ type outputFlag struct {
 
 func (o outputFlag) json() bool { return o.Output == "json" }
 
-// dirFlag names the space directory.
+// dirFlag names the space directory. Where it was not given, its absence is nothing wrong.
 type dirFlag struct {
 	Dir string `default:"./.cotal" help:"Space directory. Default: ./.cotal." type:"path" placeholder:"D"`
 }
@@ -39,93 +35,6 @@ type dirFlag struct {
 type contractFlags struct {
 	Contract string `help:"Contract: an embedded name, or a directory. Default: the space's, else cotal-v0.5." placeholder:"NAME|DIR"`
 	Topology string `help:"Topology of the contract. Default: the space's, else the contract's." placeholder:"NAME"`
-}
-
-// load returns the contract and topology that the flags, the space's record, or the default name.
-func (f contractFlags) load(recorded trust.SpaceInfo) (*contract.Contract, *contract.Topology, error) {
-	name := cmp.Or(f.Contract, recorded.Contract, defaultContract)
-	c, err := loadContract(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	topology, ok := c.Topology(cmp.Or(f.Topology, recorded.Topology))
-	if !ok && f.Topology == "" && f.Contract != "" && f.Contract != recorded.Contract {
-		topology, ok = c.Topology("") // the record is of another contract; whoever provisions says so
-	}
-	if !ok && f.Topology == "" {
-		return nil, nil, failed(fmt.Errorf("topology of the space's record is not declared by %s, got %q", c.Name, recorded.Topology), "restore its space.yaml, or the contract that it names")
-	}
-	if !ok {
-		var names []string
-		for _, t := range c.Topologies {
-			names = append(names, t.Name)
-		}
-		return nil, nil, usage(fmt.Errorf("topology is not declared by %s, got %q, want one of %s", c.Name, f.Topology, strings.Join(names, ", ")), "")
-	}
-	return c, topology, nil
-}
-
-// loadFor is load for a space that may have been provisioned in dir, and returns its name. An unnamed space is the only one
-// that the directory has; among several the caller must choose where their contracts differ, and then "" is returned.
-func (f contractFlags) loadFor(dir, space string) (*contract.Contract, *contract.Topology, string, error) {
-	var err error
-	lookUp := space
-	if space == "" && f.Contract == "" {
-		if space, lookUp, err = onlySpace(dir); err != nil {
-			return nil, nil, "", err
-		}
-	}
-	info, err := recordedSpace(dir, lookUp)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	c, t, err := f.load(info)
-	return c, t, space, err
-}
-
-// onlySpace returns the one space of a directory, or none, and a space whose contract is that of all.
-func onlySpace(dir string) (only, any string, err error) {
-	names, err := spacesIn(dir)
-	if err != nil || len(names) == 0 {
-		return "", "", err
-	}
-	var first trust.SpaceInfo
-	for i, name := range names {
-		info, err := recordedSpace(dir, name)
-		if err != nil {
-			return "", "", err
-		}
-		if i == 0 {
-			first = info
-		} else if info.Contract != first.Contract || info.Topology != first.Topology {
-			return "", "", usage(fmt.Errorf("--space is missing, got %d spaces of several contracts in %s", len(names), shown(dir)), "name one of: "+strings.Join(names, ", ")+"; or --contract")
-		}
-	}
-	if len(names) == 1 {
-		return names[0], names[0], nil
-	}
-	return "", names[0], nil
-}
-
-// spacesIn lists the spaces of a directory; one that was not made has none.
-func spacesIn(dir string) ([]string, error) {
-	d, err := openIfMade(dir)
-	if d == nil {
-		return nil, err
-	}
-	return d.Spaces()
-}
-
-// openIfMade opens a directory; one that was not made is nil and no error.
-func openIfMade(dir string) (*trust.Dir, error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	d, err := trust.Open(dir)
-	if errors.Is(err, trust.ErrNotMade) {
-		return nil, nil
-	}
-	return d, err
 }
 
 func loadContract(name string) (*contract.Contract, error) {
@@ -208,8 +117,9 @@ func badInput(err error) error {
 func findProfile(c *contract.Contract, name string) (*contract.Profile, error) {
 	p, ok := c.Profiles[name]
 	if !ok {
-		return nil, usage(fmt.Errorf("profile is not declared by %s, got %q, want one of %s", c.Name, name,
-			strings.Join(contract.SortedKeys(c.Profiles), ", ")), "")
+		names := contract.SortedKeys(c.Profiles)
+		return nil, usage(fmt.Errorf("profile is not declared by %s, got %q, want one of %s", c.Name, name, strings.Join(names, ", ")),
+			source.Suggest(name, names))
 	}
 	return p, nil
 }
@@ -221,7 +131,8 @@ func accountOf(c *contract.Contract, t *contract.Topology, p *contract.Profile, 
 		return accounts[0], nil
 	}
 	if !slices.Contains(accounts, name) {
-		return "", usage(fmt.Errorf("--account, got %q, want one in which %s has rows: %s", name, p.Name, strings.Join(accounts, ", ")), "")
+		return "", usage(fmt.Errorf("--account, got %q, want one in which %s has rows: %s", name, p.Name, strings.Join(accounts, ", ")),
+			source.Suggest(name, accounts))
 	}
 	return name, nil
 }
@@ -238,33 +149,6 @@ func checkSpaceName(c *contract.Contract, name string) error {
 	return nil
 }
 
-// openSpace opens the directory and reads the record of the named space; an empty name is the only space there is.
-func openSpace(dir, name string) (*trust.Dir, string, trust.SpaceInfo, error) {
-	d, err := trust.Open(dir)
-	if errors.Is(err, trust.ErrNotMade) {
-		return nil, "", trust.SpaceInfo{}, failed(err, "make it with cotalctl provision space NAME --dir "+shown(dir))
-	}
-	if err != nil {
-		return nil, "", trust.SpaceInfo{}, err
-	}
-	if name == "" {
-		names, err := d.Spaces()
-		if err != nil {
-			return nil, "", trust.SpaceInfo{}, err
-		}
-		if len(names) != 1 {
-			return nil, "", trust.SpaceInfo{}, usage(fmt.Errorf("--space is missing, got %d spaces in %s", len(names), shown(dir)),
-				"name one of: "+strings.Join(names, ", "))
-		}
-		name = names[0]
-	}
-	info, err := d.Space(name)
-	if errors.Is(err, trust.ErrNotFound) {
-		return nil, "", info, failed(err, "make it with cotalctl provision space "+name+" --dir "+shown(dir))
-	}
-	return d, name, info, err
-}
-
 // shown is a path as a user would type it.
 func shown(path string) string {
 	wd, err := os.Getwd()
@@ -275,25 +159,6 @@ func shown(path string) string {
 		return rel
 	}
 	return path
-}
-
-// plainName is what any contract's space name must at least be to have a record in a directory.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
-// recordedSpace reads a space's record where the directory has one; its absence is no error.
-func recordedSpace(dir, name string) (trust.SpaceInfo, error) {
-	if !plainName.MatchString(name) {
-		return trust.SpaceInfo{}, nil
-	}
-	d, err := openIfMade(dir)
-	if d == nil {
-		return trust.SpaceInfo{}, err
-	}
-	info, err := d.Space(name)
-	if errors.Is(err, trust.ErrNotFound) {
-		return trust.SpaceInfo{}, nil
-	}
-	return info, err
 }
 
 // timeoutFlag bounds what a command waits for from a server.

@@ -60,7 +60,7 @@ func (c *handleCompileCmd) Run(a *app) error {
 	if err != nil {
 		return faults(c.File, err)
 	}
-	ct, topology, _, err := c.loadFor(c.Dir, handle.Space)
+	ct, topology, _, err := c.loadFor(a, c.Dir, handle.Space, mayBeFree)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (k *killer) run(a *app, op, dir string) error {
 
 // space is "provision space main" with an observer of every file: the directory is made first, as the command would make it.
 func (k *killer) space(a *app, req spaceRequest) error {
-	c, topology, err := req.load(trust.SpaceInfo{})
+	c, topology, err := req.load(record{})
 	if err != nil {
 		return err
 	}

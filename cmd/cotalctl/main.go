@@ -37,6 +37,7 @@ type app struct {
 	stderr io.Writer
 	now    func() time.Time
 	rand   io.Reader
+	given  map[string]bool // the flags of the command line, by name
 }
 
 type cli struct {
@@ -87,6 +88,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		return a.report(usage(err, "cotalctl --help, or cotalctl COMMAND --help"))
+	}
+	a.given = map[string]bool{}
+	for _, p := range command.Path {
+		if p.Flag != nil {
+			a.given[p.Flag.Name] = true
+		}
 	}
 	return a.report(command.Run(a))
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/trust"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -87,6 +86,8 @@ func problemsOf(err error, t *contract.Topology, p *contract.Profile) contract.P
 
 type matrixShowCmd struct {
 	Profile string `help:"Only the rows of this profile, and its parameters." placeholder:"NAME"`
+	Space   string `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	dirFlag
 	contractFlags
 	Output string `short:"o" enum:"text,json,markdown" default:"text" help:"Output format: text, json, or markdown for a page of the whole contract."`
 }
@@ -119,7 +120,7 @@ type matrixProfile struct {
 }
 
 func (c *matrixShowCmd) Run(a *app) error {
-	ct, topology, err := c.load(trust.SpaceInfo{})
+	ct, topology, _, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}

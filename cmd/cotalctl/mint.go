@@ -36,14 +36,15 @@ func (c *mintCmd) Run(a *app) error {
 	if err := checkTarget(c.Out); err != nil {
 		return err
 	}
-	d, space, info, err := openSpace(c.Dir, c.Space)
+	d, rec, err := openSpace(c.Dir, c.Space)
 	if err != nil {
 		return err
 	}
-	ct, topology, err := contractFlags{}.load(info)
+	ct, topology, err := contractFlags{}.load(rec)
 	if err != nil {
 		return err
 	}
+	space := rec.space
 	profile, err := findProfile(ct, c.Profile)
 	if err != nil {
 		return err

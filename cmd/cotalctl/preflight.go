@@ -32,6 +32,28 @@ func (w *spaceWork) greet() error {
 	return checkVersion(w.system.ConnectedServerVersion(), w.contract.Broker.Floor)
 }
 
+// sameContract refuses a contract of another name than the one that the space was provisioned with: its profiles could no
+// longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is, and so is an
+// overlay of it; another place of it is recorded. The place where it was is not looked at, for it may be gone.
+func (w *spaceWork) sameContract(old record) error {
+	if old.Contract == "" || w.req.Contract == "" {
+		return nil
+	}
+	was := old.named()
+	if was == "" { // recorded without a name, by an older release
+		c, err := old.contract()
+		if err != nil {
+			return failed(err, "its record has no name of it: put it back at that path once, or write the new path into the record")
+		}
+		was = c.Name
+	}
+	extended := w.contract.Base != nil && w.contract.Base.Name == was // what the space has is all still there
+	if was != w.contract.Name && !extended {
+		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, was), "a space keeps its contract: provision another space")
+	}
+	return nil
+}
+
 // lastingName is a contract's name as other commands will find it, from wherever they are run.
 func lastingName(name string) (string, error) {
 	if slices.Contains(matrix.EmbeddedNames(), name) {

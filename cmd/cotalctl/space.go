@@ -48,6 +48,7 @@ type spaceWork struct {
 	accounts []accountState
 	after    func(provision.Action) // hears of every step that was applied
 	known    bool                   // the space was provisioned before
+	was      string                 // its contract as recorded then
 	shareErr error                  // of composing exports and imports, which happens inside a callback
 }
 
@@ -81,7 +82,7 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	if err := errors.Join(checkSpaceName(w.contract, req.name), w.duty(contract.RoleProvision)); err != nil {
 		return nil, err
 	}
-	w.known = recorded.Contract != ""
+	w.known, w.was = recorded.Contract != "", recorded.Contract
 	if w.info, err = w.record(recorded); err != nil {
 		return nil, err
 	}
@@ -106,12 +107,12 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 
 // open opens a space that was provisioned before.
 func (a *app) open(req spaceRequest) (*spaceWork, error) {
-	d, name, info, err := openSpace(req.dir, req.name)
+	d, rec, err := openSpace(req.dir, req.name)
 	if err != nil {
 		return nil, err
 	}
-	w := &spaceWork{app: a, req: req, name: name, dir: d, info: info, after: a.progress}
-	if w.contract, w.topology, err = req.load(info); err != nil {
+	w := &spaceWork{app: a, req: req, name: rec.space, dir: d, info: rec.SpaceInfo, after: a.progress}
+	if w.contract, w.topology, err = req.load(rec); err != nil {
 		return nil, err
 	}
 	if err := w.lock(); err != nil {
@@ -125,16 +126,19 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 }
 
 // record joins what was recorded of the space with what is asked for now. A choice once made is not silently made anew.
-func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
+func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 	info := trust.SpaceInfo{Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
 	var err error
 	if info.Contract, err = lastingName(cmp.Or(w.req.Contract, old.Contract, defaultContract)); err != nil {
 		return info, err
 	}
+	if info.Contract != w.contract.Name {
+		info.Name = w.contract.Name // the path alone does not tell what stands there later
+	}
 	if w.req.replicas != 0 {
 		info.Replicas = w.req.replicas
 	}
-	if err := w.sameContract(old.Contract); err != nil {
+	if err := w.sameContract(old); err != nil {
 		return info, err
 	}
 	if old.Topology != "" && old.Topology != w.topology.Name {
@@ -157,24 +161,6 @@ func (w *spaceWork) record(old trust.SpaceInfo) (trust.SpaceInfo, error) {
 		info.Settings[choice.Name] = value
 	}
 	return info, nil
-}
-
-// sameContract refuses a contract of another name than the one that the space was provisioned with: its profiles could no
-// longer be minted, and what it owns would stay behind. Another edition of the same contract is what an upgrade is, and so is an
-// overlay of it.
-func (w *spaceWork) sameContract(was string) error {
-	if was == "" || w.req.Contract == "" || w.req.Contract == was {
-		return nil
-	}
-	old, err := loadContract(was)
-	if err != nil {
-		return err
-	}
-	extended := w.contract.Base != nil && w.contract.Base.Name == old.Name // what the space has is all still there
-	if old.Name != w.contract.Name && !extended {
-		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, old.Name), "a space keeps its contract: provision another space")
-	}
-	return nil
 }
 
 func (w *spaceWork) openDir() error {
@@ -293,6 +279,9 @@ func (w *spaceWork) apply(plan *provision.Plan) error {
 	}
 	if _, err := w.dir.WriteSpace(w.name, w.info); err != nil {
 		return err
+	}
+	if w.known && w.was != w.info.Contract {
+		fmt.Fprintf(w.app.stderr, "cotalctl: note: the contract of space %s is now recorded as %s, before as %s\n", w.name, w.info.Contract, w.was)
 	}
 	if _, _, err := w.dir.WriteServerConfig(trust.ServerOptions{MaxControlLine: w.contract.Broker.MaxControlLine}); err != nil {
 		return err

@@ -21,6 +21,7 @@ const (
 // SpaceInfo is what a space was provisioned with.
 type SpaceInfo struct {
 	Contract string            `yaml:"contract"`           // an embedded contract, or the absolute path of a directory
+	Name     string            `yaml:"name,omitempty"`     // of the contract in that directory
 	Topology string            `yaml:"topology"`           // of the contract
 	Settings map[string]string `yaml:"settings,omitempty"` // the contract's choices
 	Replicas int               `yaml:"replicas"`           // of every stream and bucket, 1 to 5
