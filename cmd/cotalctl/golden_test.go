@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -156,7 +155,7 @@ func spellAll(grants []grant, in func(account string) bool) []string {
 // compiled runs the command and returns the lines of its document.
 func compiled(t *testing.T, args ...string) []string {
 	t.Helper()
-	text, _ := command(t, 0, append([]string{"compile"}, append(args, "--dir", filepath.Join(t.TempDir(), "D"), "--space", "main", "-o", "json")...)...)
+	text, _ := command(t, 0, append([]string{"compile"}, append(args, "--space", "main", "-o", "json")...)...)
 	type entry struct {
 		Pattern string
 		Queue   string

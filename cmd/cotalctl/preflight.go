@@ -49,7 +49,8 @@ func (w *spaceWork) sameContract(old record) error {
 	}
 	extended := w.contract.Base != nil && w.contract.Base.Name == was // what the space has is all still there
 	if was != w.contract.Name && !extended {
-		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, was), "a space keeps its contract: provision another space")
+		return refused(fmt.Errorf("contract of space %s, got %q, want %q as provisioned", w.name, w.contract.Name, was),
+			"a space keeps its contract: provision another space")
 	}
 	return nil
 }

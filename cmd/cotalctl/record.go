@@ -49,21 +49,24 @@ func (f contractFlags) topology(c *contract.Contract, rec record) (*contract.Top
 	case ok:
 		return topology, nil
 	case f.Topology == "":
-		return nil, failed(fmt.Errorf("topology of the space's record is not declared by %s, got %q", c.Name, rec.Topology), "restore its space.yaml, or the contract that it names")
+		return nil, failed(fmt.Errorf("topology of the space's record is not declared by %s, got %q", c.Name, rec.Topology),
+			"restore its space.yaml, or the contract that it names")
 	}
 	var names []string
 	for _, t := range c.Topologies {
 		names = append(names, t.Name)
 	}
-	return nil, usage(fmt.Errorf("topology is not declared by %s, got %q, want one of %s", c.Name, f.Topology, strings.Join(names, ", ")),
+	want := strings.Join(names, ", ")
+	return nil, usage(fmt.Errorf("topology is not declared by %s, got %q, want one of %s", c.Name, f.Topology, want),
 		source.Suggest(f.Topology, names))
 }
 
 // contract loads the contract that the record names: a directory by its path, which must still hold the contract of that name.
 func (r record) contract() (*contract.Contract, error) {
-	at, point := shown(filepath.Join(r.dir, "spaces", r.space, "space.yaml")), "cotalctl provision space "+r.space+" --dir "+shown(r.dir)+" --contract DIR"
+	at := shown(filepath.Join(r.dir, "spaces", r.space, "space.yaml"))
+	point := "cotalctl provision space " + r.space + " --dir " + shown(r.dir) + " --contract DIR"
 	if filepath.IsAbs(r.Contract) {
-		if _, err := os.Stat(filepath.Join(r.Contract, contractFile)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(r.Contract, contractFile)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, failed(fmt.Errorf("contract of space %s is not at %s, where %s records it", r.space, r.Contract, at),
 				"where it was moved, name its new place: "+point)
 		}
@@ -73,7 +76,8 @@ func (r record) contract() (*contract.Contract, error) {
 		return nil, err
 	}
 	if r.Name != "" && r.Name != c.Name {
-		return nil, refused(fmt.Errorf("contract of space %s, got %q at %s, want %q as provisioned (%s)", r.space, c.Name, r.Contract, r.Name, at),
+		return nil, refused(fmt.Errorf("contract of space %s, got %q at %s, want %q as provisioned (%s)",
+			r.space, c.Name, r.Contract, r.Name, at),
 			"put it back, or name its new place: "+point)
 	}
 	return c, nil
