@@ -86,22 +86,32 @@ type compileDocument struct {
 	Accounts []*compile.Document `json:"accounts"`
 }
 
-// documents compiles a profile in each account. What grants nothing in any of them is refused.
-func documents(scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
-	out := []*compile.Document{}
-	for _, account := range accounts {
+// granted compiles a profile in each account. What grants nothing in any of them is refused.
+func granted(scope *compile.Scope, accounts []string) ([]*compile.PermissionSet, error) {
+	out := make([]*compile.PermissionSet, len(accounts))
+	for i, account := range accounts {
 		set, err := compile.Compile(scope, account)
 		if err != nil {
 			return nil, err
 		}
+		out[i] = set
+	}
+	return out, badInput(scope.Unused())
+}
+
+// documents are the sets of a profile in each account.
+func documents(scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
+	sets, err := granted(scope, accounts)
+	if err != nil {
+		return nil, err
+	}
+	out := []*compile.Document{}
+	for _, set := range sets {
 		doc, err := document(set, profile, scope)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, doc)
-	}
-	if err := scope.Unused(); err != nil {
-		return nil, badInput(err)
 	}
 	return out, nil
 }
