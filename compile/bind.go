@@ -198,9 +198,30 @@ func (b *binder) list(t *contract.Type, given any, path string) *value {
 		}
 		seen[key] = true
 		e.path, e.pos = at, b.input.Pos[at]
-		v.list = append(v.list, e)
+		if b.unique(t.Unique, e, v.list) {
+			v.list = append(v.list, e)
+		}
 	}
 	return v
+}
+
+// unique reports whether an element differs from those before it in the field that tells them apart.
+func (b *binder) unique(field string, e *value, before []*value) bool {
+	if field == "" || e.fields[field] == nil {
+		return true
+	}
+	text := e.fields[field].text
+	for _, f := range before {
+		if have := f.fields[field]; have != nil && have.text == text {
+			what := "is given twice"
+			if f.pos != (contract.Pos{}) {
+				what += ", also at " + f.pos.String()
+			}
+			b.fail(e.path+"."+field, what, quote(text), "each "+field+" once in the list", "say of it in one element what there is to say, or leave one out")
+			return false
+		}
+	}
+	return true
 }
 
 func (b *binder) recordValue(r *contract.Record, given any, path string) *value {

@@ -60,6 +60,7 @@ type Type struct {
 	Grammar *Grammar // scalar
 	Enum    []string
 	Elem    *Type    // list
+	Unique  string   // list of records: the field in which no two elements agree, or ""
 	Record  *Record  // record
 	Of      string   // member: collection; pattern: resource id
 	Within  *Filter  // pattern: subtrees of these kinds only
