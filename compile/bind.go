@@ -13,7 +13,7 @@ import (
 // [ParseSet] yields them.
 type Input struct {
 	Values  map[string]any
-	Pos     map[string]contract.Pos // of values from a file, by dotted path; may be nil
+	Pos     map[string]contract.Pos // of values from a file, by dotted path; nil: a sample, with which something is wrong in the contract
 	UserKey string                  // public user key for parameters that default to it; "" leaves them at PlaceholderKey
 }
 

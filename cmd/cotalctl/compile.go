@@ -92,7 +92,7 @@ func granted(scope *compile.Scope, accounts []string) ([]*compile.PermissionSet,
 	for i, account := range accounts {
 		set, err := compile.Compile(scope, account)
 		if err != nil {
-			return nil, err
+			return nil, badInput(err)
 		}
 		out[i] = set
 	}
