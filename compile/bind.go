@@ -115,12 +115,17 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 	}
 	if !p.Optional {
 		hint := "give it with --set " + path + "=… or in -f FILE; " + listParameters
-		if strings.Contains(path, ".") {
+		if strings.Contains(path, ".") || ofRecords(p.Type) {
 			hint = "give it in -f FILE: a flag carries no records"
 		}
 		b.fail(path, "missing", "nothing", describe(p.Type), hint)
 	}
 	return nil
+}
+
+// ofRecords reports whether a type needs more shape than a flag has.
+func ofRecords(t *contract.Type) bool {
+	return t.Kind == contract.TypeRecord || t.Kind == contract.TypeList && ofRecords(t.Elem)
 }
 
 func (b *binder) fallback(p *contract.Param) any {
@@ -180,7 +185,11 @@ func (b *binder) value(t *contract.Type, given any, path string) *value {
 func (b *binder) list(t *contract.Type, given any, path string) *value {
 	items, ok := given.([]any)
 	if !ok {
-		b.fail(path, "is not a list", show(given), "a list of "+describe(t.Elem), "")
+		hint := ""
+		if given == (contract.Null{}) {
+			hint = "leave it out where there is nothing to say; [] is the empty list"
+		}
+		b.fail(path, "is not a list", show(given), "a list of "+describe(t.Elem), hint)
 		return nil
 	}
 	v := &value{isList: true, list: make([]*value, 0, len(items))}
@@ -233,9 +242,7 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 			b.fail(path, "is no case of "+r.Name, show(given), "one of "+strings.Join(caseNames(r), ", "), "")
 			return nil
 		}
-		if _, bare := given.(string); !bare {
-			path += "." + branch
-		}
+		path += "." + branch
 		v.branch, v.text, given = branch, branch, inner
 	}
 	m, ok := given.(map[string]any)

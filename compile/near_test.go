@@ -29,8 +29,7 @@ func TestGrantsNothing(t *testing.T) {
 		capability m
 		want       map[string]string
 	}{
-		{"no rail", m{"commands": command("targets", self)}, map[string]string{"capabilities.0":
-			"EP-ALL, EP-INST, EP-ONE need commands.0.rails to hold all or inst or one; EP-SUBMIT needs commands.0.class to be journal"}},
+		{"no rail", m{"commands": command("targets", self)}, map[string]string{"capabilities.0": "EP-ALL, EP-INST, EP-ONE need commands.0.rails to hold all or inst or one; EP-SUBMIT needs commands.0.class to be journal"}},
 		{"a rail", m{"commands": command("targets", self, "rails", one)}, nil},
 		{"no target", m{"commands": command("rails", one)}, map[string]string{"capabilities.0": "EP-ONE needs commands.0.targets"}},
 		{"no target of a journal command", m{"commands": command("class", "journal")}, map[string]string{"capabilities.0": "EP-SUBMIT needs commands.0.targets"}},
@@ -40,8 +39,7 @@ func TestGrantsNothing(t *testing.T) {
 		{"whole", m{"whole": true, "registered": []any{"cancel"}, "targets": self, "commands": command("name", "cancel", "rails", one)}, nil},
 		{"one of two commands", m{"commands": append(command("rails", one, "targets", self), m{"name": "stop", "class": "ephemeral", "rails": one})},
 			map[string]string{"capabilities.0.commands.1": "EP-ONE needs targets"}},
-		{"no command", m{"commands": []any{}}, map[string]string{"capabilities.0":
-			"EP-ALL, EP-INST, EP-ONE, EP-SUBMIT need commands"}},
+		{"no command", m{"commands": []any{}}, map[string]string{"capabilities.0": "EP-ALL, EP-INST, EP-ONE, EP-SUBMIT need commands"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -88,6 +88,11 @@ type Param struct {
 	Hint     string // of a boolean: what to do where that does not hold
 }
 
+// Null is what a file gives as null: neither absent nor a value of any type.
+type Null struct{}
+
+func (Null) String() string { return "null" }
+
 // DefaultUserKey is the default of a parameter that is the credential's own public user key.
 const DefaultUserKey = "user-key"
 
