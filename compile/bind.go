@@ -13,7 +13,7 @@ import (
 // [ParseSet] yields them.
 type Input struct {
 	Values  map[string]any
-	Pos     map[string]contract.Pos // of values from a file, by dotted path; may be nil
+	Pos     map[string]contract.Pos // of values from a file, by dotted path; nil: a sample, with which something is wrong in the contract
 	UserKey string                  // public user key for parameters that default to it; "" leaves them at PlaceholderKey
 }
 
@@ -115,12 +115,17 @@ func (b *binder) param(p *contract.Param, given any, path string) *value {
 	}
 	if !p.Optional {
 		hint := "give it with --set " + path + "=… or in -f FILE; " + listParameters
-		if strings.Contains(path, ".") {
+		if strings.Contains(path, ".") || ofRecords(p.Type) {
 			hint = "give it in -f FILE: a flag carries no records"
 		}
 		b.fail(path, "missing", "nothing", describe(p.Type), hint)
 	}
 	return nil
+}
+
+// ofRecords reports whether a type needs more shape than a flag has.
+func ofRecords(t *contract.Type) bool {
+	return t.Kind == contract.TypeRecord || t.Kind == contract.TypeList && ofRecords(t.Elem)
 }
 
 func (b *binder) fallback(p *contract.Param) any {
@@ -180,7 +185,11 @@ func (b *binder) value(t *contract.Type, given any, path string) *value {
 func (b *binder) list(t *contract.Type, given any, path string) *value {
 	items, ok := given.([]any)
 	if !ok {
-		b.fail(path, "is not a list", show(given), "a list of "+describe(t.Elem), "")
+		hint := ""
+		if given == (contract.Null{}) {
+			hint = "leave it out where there is nothing to say; [] is the empty list"
+		}
+		b.fail(path, "is not a list", show(given), "a list of "+describe(t.Elem), hint)
 		return nil
 	}
 	v := &value{isList: true, list: make([]*value, 0, len(items))}
@@ -198,9 +207,30 @@ func (b *binder) list(t *contract.Type, given any, path string) *value {
 		}
 		seen[key] = true
 		e.path, e.pos = at, b.input.Pos[at]
-		v.list = append(v.list, e)
+		if b.unique(t.Unique, e, v.list) {
+			v.list = append(v.list, e)
+		}
 	}
 	return v
+}
+
+// unique reports whether an element differs from those before it in the field that tells them apart.
+func (b *binder) unique(field string, e *value, before []*value) bool {
+	if field == "" || e.fields[field] == nil {
+		return true
+	}
+	text := e.fields[field].text
+	for _, f := range before {
+		if have := f.fields[field]; have != nil && have.text == text {
+			what := "is given twice"
+			if f.pos != (contract.Pos{}) {
+				what += ", also at " + f.pos.String()
+			}
+			b.fail(e.path+"."+field, what, quote(text), "each "+field+" once in the list", "say of it in one element what there is to say, or leave one out")
+			return false
+		}
+	}
+	return true
 }
 
 func (b *binder) recordValue(r *contract.Record, given any, path string) *value {
@@ -212,9 +242,7 @@ func (b *binder) recordValue(r *contract.Record, given any, path string) *value 
 			b.fail(path, "is no case of "+r.Name, show(given), "one of "+strings.Join(caseNames(r), ", "), "")
 			return nil
 		}
-		if _, bare := given.(string); !bare {
-			path += "." + branch
-		}
+		path += "." + branch
 		v.branch, v.text, given = branch, branch, inner
 	}
 	m, ok := given.(map[string]any)

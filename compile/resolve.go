@@ -82,7 +82,15 @@ type resolver struct {
 }
 
 // fail reports a row that cannot be granted as it is bound: where the input that it iterates stands, else where the row does.
+// What its input lacks is the input's problem alone.
 func (r *resolver) fail(err error) {
+	var absent *absentError
+	if errors.As(err, &absent) && absent.missing != nil {
+		p := *absent.missing
+		p.Hint = "row " + r.row.ID + " needs it"
+		r.probs = append(r.probs, &p)
+		return
+	}
 	p, ok := err.(*contract.Problem)
 	if !ok {
 		p = &contract.Problem{What: err.Error()}

@@ -132,7 +132,7 @@ func (s sampler) value(t *contract.Type, pick int, full bool) any {
 		if !full {
 			return []any{}
 		}
-		return s.list(t.Elem)
+		return s.distinct(t, s.list(t.Elem))
 	case contract.TypeRecord:
 		return s.record(t.Record, pick)
 	case contract.TypeMember:
@@ -158,6 +158,28 @@ func (s sampler) list(t *contract.Type) []any {
 		}
 	}
 	return list
+}
+
+// distinct gives each record a text of its own in the field that tells the list's elements apart; those for which the grammar has
+// none are left out.
+func (s sampler) distinct(t *contract.Type, list []any) []any {
+	at := -1
+	if t.Unique != "" {
+		at = slices.IndexFunc(t.Elem.Record.Fields, func(f *contract.Param) bool { return f.Name == t.Unique })
+	}
+	if at < 0 {
+		return list
+	}
+	seen, out := map[string]bool{}, []any{}
+	for i, record := range list {
+		text := SampleText(t.Elem.Record.Fields[at].Type.Grammar, len(list)*s.n+i)
+		if !seen[text] {
+			seen[text] = true
+			record.(map[string]any)[t.Unique] = text
+			out = append(out, record)
+		}
+	}
+	return out
 }
 
 // mostRecords bounds the combinations of fields that a list of records holds; above it, each choice stands in some element.

@@ -17,6 +17,7 @@ type Scope struct {
 	params   map[string]*value
 	frames   []frame // each bindings and extra names, innermost last
 	unbound  string  // what an absent optional, or an unbound placeholder of a kind's key, becomes
+	given    bool    // the parameters are somebody's, whom a message helps; else they are a sample of the contract
 	inKey    bool    // within the key of a kind, whose placeholders need not be declared here
 	memo     *memo
 }
@@ -45,7 +46,7 @@ func NewScope(c *contract.Contract, topology *contract.Topology, profile *contra
 	if len(probs) > 0 {
 		return nil, probs.Err()
 	}
-	s := &Scope{c: c, topology: topology, profile: profile, params: params,
+	s := &Scope{c: c, topology: topology, profile: profile, params: params, given: in.Pos != nil,
 		memo: &memo{derived: map[string]*value{}, names: map[string]*value{}, text: make([]byte, 0, 512)}}
 	if err := s.ownNames().Err(); err != nil {
 		return nil, err

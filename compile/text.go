@@ -128,8 +128,7 @@ func (s *Scope) scalar(part *contract.Part, v *value) (string, error) {
 	case v == nil && s.unbound != "":
 		return s.unbound, nil
 	case v == nil:
-		name := strings.Join(part.Path, ".")
-		return "", fmt.Errorf("placeholder {%s} has no value: give the parameter, or guard the row with when: {%s: present}", name, name)
+		return "", s.absent(part.Path)
 	case v.isList:
 		return "", fmt.Errorf("placeholder {%s} is a list: iterate it with each", strings.Join(part.Path, "."))
 	case v.record != nil && v.branch == "", v.record == nil && v.fields != nil:

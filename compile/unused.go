@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"cmp"
+
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
@@ -10,24 +12,24 @@ import (
 func (s *Scope) Unused() error {
 	var probs contract.Problems
 	for _, name := range contract.SortedKeys(s.params) {
-		probs = unused(probs, s.params[name])
+		probs = s.unused(probs, s.params[name])
 	}
 	return probs.Err()
 }
 
-func unused(probs contract.Problems, v *value) contract.Problems {
+func (s *Scope) unused(probs contract.Problems, v *value) contract.Problems {
 	switch {
-	case v == nil:
+	case v == nil || len(probs) >= maxProblems:
 	case v.record != nil && v.path != "" && v.iterated && !v.used:
 		return append(probs, &contract.Problem{Pos: v.pos, What: "parameter " + v.path + " grants nothing",
-			Hint: "no row takes it as it is: something that the rows ask for is missing, such as a rail, a target or a command"})
+			Hint: cmp.Or(s.nearest(v), "no row takes it as it is")})
 	case v.isList:
 		for _, e := range v.list {
-			probs = unused(probs, e)
+			probs = s.unused(probs, e)
 		}
 	default:
 		for _, name := range contract.SortedKeys(v.fields) {
-			probs = unused(probs, v.fields[name])
+			probs = s.unused(probs, v.fields[name])
 		}
 	}
 	return probs

@@ -82,7 +82,7 @@ func also(params source.Node, list []*contract.Param, names map[string]bool) {
 
 // Siblings checks what parameters, or fields of a record, say of those beside them: a scalar takes another's value, a list another
 // list's of scalars, where it is not given; a list lies within one, or within a scalar field of a list of records
-// ("commands.name").
+// ("commands.name"); a list of records is unique in a scalar field of theirs.
 func Siblings(n source.Node, params []*contract.Param) {
 	for _, p := range params {
 		switch {
@@ -95,6 +95,9 @@ func Siblings(n source.Node, params []*contract.Param) {
 			}
 		case p.From == p.Name || !coveredBy(params, p.From, false):
 			n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.From), "", "another list of scalars beside it", "")
+		}
+		if field := p.Type.Unique; field != "" && !hasScalar(p.Type.Elem, field) {
+			n.Fail(fmt.Sprintf("%s is unique in %q", p.Name, field), "", "a required scalar field of the records that it lists", "")
 		}
 		if p.Within != "" && (p.Within == p.Name || !coveredBy(params, p.Within, true)) {
 			n.Fail(fmt.Sprintf("%s refers to %q", p.Name, p.Within), "", `another list of scalars beside it, or "LIST.FIELD" of a list of records`, "")
@@ -113,9 +116,16 @@ func coveredBy(params []*contract.Param, path string, fields bool) bool {
 	if !dotted {
 		return elem.Kind == contract.TypeScalar
 	}
-	return elem.Kind == contract.TypeRecord && slices.ContainsFunc(elem.Record.Fields, func(f *contract.Param) bool {
-		return f.Name == field && f.Type.Kind == contract.TypeScalar
-	})
+	return hasField(elem, field, func(f *contract.Param) bool { return f.Type.Kind == contract.TypeScalar })
+}
+
+// hasScalar reports whether a record always has a field of text.
+func hasScalar(t *contract.Type, field string) bool {
+	return hasField(t, field, func(f *contract.Param) bool { return f.Type.Kind == contract.TypeScalar && !f.Optional })
+}
+
+func hasField(t *contract.Type, name string, is func(*contract.Param) bool) bool {
+	return t.Kind == contract.TypeRecord && slices.ContainsFunc(t.Record.Fields, func(f *contract.Param) bool { return f.Name == name && is(f) })
 }
 
 // claim takes a name in the profile's own scope; a second parameter or derived name of the same name would shadow the first.

@@ -63,8 +63,8 @@ func (s *Scope) form(p *contract.Param, form string, n source.Node) {
 	var m source.Map
 	switch form {
 	case "list":
-		m = n.Map("list", "optional", "default", "within", "also")
-		p.Type = &contract.Type{Kind: contract.TypeList, Elem: s.element(m.Get("list"))}
+		m = n.Map("list", "optional", "default", "within", "unique", "also")
+		p.Type = &contract.Type{Kind: contract.TypeList, Elem: s.element(m.Get("list")), Unique: m.Get("unique").Text()}
 		p.Optional = m.Get("optional").Bool()
 		p.From, p.Within = m.Get("default").Text(), m.Get("within").Text()
 	case "enum":

@@ -86,25 +86,36 @@ type compileDocument struct {
 	Accounts []*compile.Document `json:"accounts"`
 }
 
-// documents compiles a profile in each account. What grants nothing in any of them is refused.
-func documents(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
-	out := []*compile.Document{}
-	for _, account := range accounts {
+// granted compiles a profile in each account. What grants nothing in any of them is refused, and what an invariant of the contract
+// calls an error.
+func granted(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.PermissionSet, error) {
+	out := make([]*compile.PermissionSet, len(accounts))
+	for i, account := range accounts {
 		set, err := compile.Compile(scope, account)
 		if err != nil {
-			return nil, err
+			return nil, badInput(err)
 		}
 		if err := gate(c, t, profile, scope, set); err != nil {
 			return nil, err
 		}
+		out[i] = set
+	}
+	return out, badInput(scope.Unused())
+}
+
+// documents are the sets of a profile in each account.
+func documents(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
+	sets, err := granted(c, t, scope, profile, accounts)
+	if err != nil {
+		return nil, err
+	}
+	out := []*compile.Document{}
+	for _, set := range sets {
 		doc, err := document(set, profile, scope)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, doc)
-	}
-	if err := scope.Unused(); err != nil {
-		return nil, badInput(err)
 	}
 	return out, nil
 }

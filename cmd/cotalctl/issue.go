@@ -42,7 +42,7 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	}
 	set, err := compile.Compile(scope, o.account)
 	if err != nil {
-		return nil, err
+		return nil, badInput(err)
 	}
 	if err := scope.Unused(); err != nil {
 		return nil, badInput(err)

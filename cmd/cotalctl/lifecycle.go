@@ -33,7 +33,7 @@ func (provisionPrincipalCmd) Help() string {
 }
 
 func (c *provisionPrincipalCmd) Run(a *app) error {
-	return c.run(a, lifecyclePrincipal, (*provision.Session).PlanLifecycle)
+	return c.run(a, lifecyclePrincipal, (*provision.Session).PlanLifecycle, (*spaceWork).mintable)
 }
 
 type deprovisionPrincipalCmd struct{ holderFlags }
@@ -45,7 +45,7 @@ func (deprovisionPrincipalCmd) Help() string {
 }
 
 func (c *deprovisionPrincipalCmd) Run(a *app) error {
-	err := c.run(a, lifecyclePrincipal, (*provision.Session).PlanRemoval)
+	err := c.run(a, lifecyclePrincipal, (*provision.Session).PlanRemoval, nil)
 	if err == nil && !c.Plan {
 		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire, and its identity cannot be provisioned again")
 	}
@@ -63,7 +63,7 @@ func (provisionEndpointCmd) Help() string {
 }
 
 func (c *provisionEndpointCmd) Run(a *app) error {
-	return c.run(a, lifecycleEndpoint, (*provision.Session).PlanLifecycle)
+	return c.run(a, lifecycleEndpoint, (*provision.Session).PlanLifecycle, (*spaceWork).mintable)
 }
 
 type deprovisionEndpointCmd struct {
@@ -83,7 +83,7 @@ func (c *deprovisionEndpointCmd) Run(a *app) error {
 	if c.InstanceOnly {
 		lifecycle = lifecycleInstance
 	}
-	err := c.run(a, lifecycle, (*provision.Session).PlanRemoval)
+	err := c.run(a, lifecycle, (*provision.Session).PlanRemoval, nil)
 	if err == nil && !c.Plan {
 		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire; "+
 			"stored facts and work stay, and are delivered again to durables made anew")
@@ -91,7 +91,9 @@ func (c *deprovisionEndpointCmd) Run(a *app) error {
 	return err
 }
 
-func (c holderFlags) run(a *app, lifecycle string, planner planLifecycle) error {
+// run plans and applies for one holder. check comes first, where it is not nil: a removal has none, so that whatever was once
+// provisioned can go.
+func (c holderFlags) run(a *app, lifecycle string, planner planLifecycle, check func(*spaceWork, string, compile.Input) error) error {
 	p, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags})
 	if err != nil {
 		return err
@@ -100,6 +102,11 @@ func (c holderFlags) run(a *app, lifecycle string, planner planLifecycle) error 
 	in, err := p.holder(lifecycle, c.paramFlags)
 	if err != nil {
 		return err
+	}
+	if check != nil {
+		if err := check(p, lifecycle, in); err != nil {
+			return err
+		}
 	}
 	plan, err := p.lifecycle(planner, lifecycle, in)
 	if err != nil {
@@ -121,4 +128,15 @@ func (w *spaceWork) holder(lifecycle string, flags paramFlags) (compile.Input, e
 	}
 	_, err = newScope(w.contract, w.topology, profile, in)
 	return in, err
+}
+
+// mintable refuses a holder that could get no credential: everything that compile and mint refuse of its parameters.
+func (w *spaceWork) mintable(lifecycle string, in compile.Input) error {
+	profile := w.contract.Profiles[w.contract.Lifecycles[lifecycle].Profile]
+	scope, err := newScope(w.contract, w.topology, profile, in)
+	if err != nil {
+		return err
+	}
+	_, err = granted(w.contract, w.topology, scope, profile, compile.Accounts(w.contract, w.topology, profile))
+	return err
 }

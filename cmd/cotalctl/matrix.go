@@ -142,7 +142,7 @@ func (c *matrixShowCmd) Run(a *app) error {
 	}
 	for _, p := range contract.Sorted(ct.Profiles) {
 		if c.Profile == "" || p.Name == c.Profile {
-			doc.Profiles = append(doc.Profiles, matrixProfile{p.Name, p.Trust, lifetime(p), topology.Account(p.Name, p.Home), showParams(p)})
+			doc.Profiles = append(doc.Profiles, matrixProfile{p.Name, p.Trust, lifetime(p), topology.Account(p.Name, p.Home), showParams(ct, p)})
 		}
 	}
 	if c.Output == "json" {
@@ -160,7 +160,7 @@ func (c *matrixShowCmd) Run(a *app) error {
 	if err := w.Flush(); err != nil || c.Profile == "" {
 		return err
 	}
-	return printParams(a.stdout, ct.Profiles[c.Profile])
+	return printParams(a.stdout, ct, ct.Profiles[c.Profile])
 }
 
 // markdown prints the reference page. It has a column per topology, so that none is chosen.

@@ -63,7 +63,7 @@ func (p *page) profile(prof *contract.Profile) {
 	}
 	p.line("")
 	var params [][]string
-	for _, s := range showParams(prof) {
+	for _, s := range showParams(p.c, prof) {
 		def := mdCode(s.Default)
 		if s.Required {
 			def = "required"

@@ -20,13 +20,13 @@ type showParam struct {
 	Also     string `json:"also"` // a second key of it in a file, or ""
 }
 
-func showParams(p *contract.Profile) []showParam {
+func showParams(c *contract.Contract, p *contract.Profile) []showParam {
 	out := []showParam{}
 	if f := p.Family; f != nil {
-		out = append(out, showParam{Name: f.Param, Shape: "a member of " + f.Of, Required: true})
+		out = append(out, showParam{Name: f.Param, Shape: members(c, &contract.Filter{Of: f.Of, Where: f.Where}), Required: true})
 	}
 	for _, param := range p.Params {
-		s := showParam{Name: param.Name, Shape: shape(param.Type), Default: param.From}
+		s := showParam{Name: param.Name, Shape: shape(c, param.Type), Default: param.From}
 		if param.From != "" && param.Type.Kind != contract.TypeList {
 			s.Default = "{" + param.From + "}" // else it could be the text itself
 		}
@@ -44,10 +44,13 @@ func showParams(p *contract.Profile) []showParam {
 }
 
 // shape writes a type in the words of the contract format.
-func shape(t *contract.Type) string {
+func shape(c *contract.Contract, t *contract.Type) string {
 	switch t.Kind {
 	case contract.TypeList:
-		return "list of " + shape(t.Elem)
+		if t.Unique != "" {
+			return "list of " + shape(c, t.Elem) + ", each " + t.Unique + " once"
+		}
+		return "list of " + shape(c, t.Elem)
 	case contract.TypeEnum:
 		return strings.Join(t.Enum, "|")
 	case contract.TypeRecord:
@@ -55,18 +58,32 @@ func shape(t *contract.Type) string {
 	case contract.TypeBool:
 		return "true|false"
 	case contract.TypeMember:
-		return "a member of " + t.Of
+		return members(c, t.Within)
 	case contract.TypePattern:
 		return "a subtree of " + t.Of
 	}
 	return cmp.Or(t.Grammar.Name, t.Grammar.Source)
 }
 
+// members are the kinds that a filter admits, in one phrase.
+func members(c *contract.Contract, f *contract.Filter) string {
+	var names []string
+	for _, k := range contract.Sorted(c.Kinds) {
+		if f.Holds(k) {
+			names = append(names, k.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "a member of kinds, of which this contract has none"
+	}
+	return "a member of kinds: " + strings.Join(names, ", ")
+}
+
 // printParams lists the parameters of a profile and the records that they are made of.
-func printParams(w io.Writer, p *contract.Profile) error {
+func printParams(w io.Writer, c *contract.Contract, p *contract.Profile) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "\nPARAMETER\tSHAPE\tDEFAULT\tHINT\n")
-	for _, s := range showParams(p) {
+	for _, s := range showParams(c, p) {
 		def := s.Default
 		if s.Required {
 			def = "(required)"
@@ -82,13 +99,13 @@ func printParams(w io.Writer, p *contract.Profile) error {
 	}
 	seen := map[string]bool{}
 	for _, param := range p.Params {
-		printRecord(w, param.Type, seen)
+		printRecord(w, c, param.Type, seen)
 	}
 	return nil
 }
 
 // printRecord prints the shape of a record, as a parameter file writes it, and of the records within.
-func printRecord(w io.Writer, t *contract.Type, seen map[string]bool) {
+func printRecord(w io.Writer, c *contract.Contract, t *contract.Type, seen map[string]bool) {
 	if t.Kind == contract.TypeList {
 		t = t.Elem
 	}
@@ -99,12 +116,12 @@ func printRecord(w io.Writer, t *contract.Type, seen map[string]bool) {
 	seen[r.Name] = true
 	fmt.Fprintf(w, "\nrecord %s\n", r.Name)
 	for _, f := range r.Fields {
-		fmt.Fprintf(w, "  %s\n", field(f))
+		fmt.Fprintf(w, "  %s\n", field(c, f))
 	}
 	for _, name := range contract.SortedKeys(r.Cases) {
 		fields := make([]string, len(r.Cases[name]))
 		for i, f := range r.Cases[name] {
-			fields[i] = field(f)
+			fields[i] = field(c, f)
 		}
 		if len(fields) == 0 {
 			fmt.Fprintf(w, "  one of: %s\n", name)
@@ -113,12 +130,12 @@ func printRecord(w io.Writer, t *contract.Type, seen map[string]bool) {
 		}
 	}
 	for _, f := range r.Fields {
-		printRecord(w, f.Type, seen)
+		printRecord(w, c, f.Type, seen)
 	}
 }
 
-func field(f *contract.Param) string {
-	text := f.Name + ": " + shape(f.Type)
+func field(c *contract.Contract, f *contract.Param) string {
+	text := f.Name + ": " + shape(c, f.Type)
 	switch {
 	case f.Optional:
 		text += " (optional)"

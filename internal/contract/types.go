@@ -60,6 +60,7 @@ type Type struct {
 	Grammar *Grammar // scalar
 	Enum    []string
 	Elem    *Type    // list
+	Unique  string   // list of records: the field in which no two elements agree, or ""
 	Record  *Record  // record
 	Of      string   // member: collection; pattern: resource id
 	Within  *Filter  // pattern: subtrees of these kinds only
@@ -86,6 +87,11 @@ type Param struct {
 	Needs    []Cond // of a boolean: what must hold of its siblings where it is true
 	Hint     string // of a boolean: what to do where that does not hold
 }
+
+// Null is what a file gives as null: neither absent nor a value of any type.
+type Null struct{}
+
+func (Null) String() string { return "null" }
 
 // DefaultUserKey is the default of a parameter that is the credential's own public user key.
 const DefaultUserKey = "user-key"

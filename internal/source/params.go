@@ -10,7 +10,8 @@ import (
 )
 
 // DecodeParams reads a strict YAML or JSON file of parameters: one map, whose values are string, bool, []any and
-// map[string]any. A number, null or date is refused: parameters are tokens, and 0123 must stay "0123". The second result holds
+// map[string]any, and [contract.Null] for a null, which no parameter admits: whoever knows their types says what was wanted. A
+// number or date is refused: parameters are tokens, and 0123 must stay "0123". The second result holds
 // the position of every value by dotted path ("capabilities.0.endpoint"), of the key where the value stands in a map. On error
 // ([Errors]) nothing else is returned.
 func DecodeParams(file string, data []byte) (map[string]any, map[string]contract.Pos, error) {
@@ -59,6 +60,8 @@ func (d *paramDecoder) value(n Node, path string) any {
 			out = append(out, d.value(item, at))
 		}
 		return out
+	case n.y.Kind == yaml.ScalarNode && n.y.ShortTag() == "!!null":
+		return contract.Null{}
 	case n.IsBool():
 		return n.Bool()
 	case n.y.Kind == yaml.ScalarNode && n.y.ShortTag() == "!!str" && n.y.Value == "":

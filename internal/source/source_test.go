@@ -170,14 +170,14 @@ func TestReportIsSortedAndBounded(t *testing.T) {
 
 func TestDecodeParams(t *testing.T) {
 	for name, in := range map[string]string{
-		"yaml": "owner: u_1\nid: \"0123\"\nwhole: false\ncapabilities:\n  - endpoint: a.b\n    targets: [self, {handle: {tOwner: x}}]\nnone: []\nempty: {}\n",
-		"json": "{\n\t\"owner\": \"u_1\", \"id\": \"0123\", \"whole\": false,\n\t\"capabilities\": [\n{\"endpoint\": \"a.b\",\n\t \"targets\": [\"self\", {\"handle\": {\"tOwner\": \"x\"}}]}],\n\"none\": [], \"empty\": {}}",
+		"yaml": "owner: u_1\nid: \"0123\"\nwhole: false\ncapabilities:\n  - endpoint: a.b\n    targets: [self, {handle: {tOwner: x}}]\nnone: []\nempty: {}\nnothing: [null]\n",
+		"json": "{\n\t\"owner\": \"u_1\", \"id\": \"0123\", \"whole\": false,\n\t\"capabilities\": [\n{\"endpoint\": \"a.b\",\n\t \"targets\": [\"self\", {\"handle\": {\"tOwner\": \"x\"}}]}],\n\"none\": [], \"empty\": {}, \"nothing\": [null]}",
 	} {
 		values, at, err := DecodeParams("p", []byte(in))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want := map[string]any{"owner": "u_1", "id": "0123", "whole": false, "none": []any{}, "empty": map[string]any{},
+		want := map[string]any{"owner": "u_1", "id": "0123", "whole": false, "none": []any{}, "empty": map[string]any{}, "nothing": []any{contract.Null{}},
 			"capabilities": []any{map[string]any{"endpoint": "a.b", "targets": []any{"self", map[string]any{"handle": map[string]any{"tOwner": "x"}}}}}}
 		if diff := cmp.Diff(want, values); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -197,8 +197,8 @@ func TestDecodeParams(t *testing.T) {
 
 func TestDecodeParamsRefuses(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
-		{"a: 1\nb: [0123]\nc: {d: null}\ne: yes\n", "p:1:4: a, got the number 1, want a string: quote it\np:2:5: b.0, got the number 0123, want a string: quote it\n" +
-			"p:3:8: c.d, got null, want a string: quote it\np:4:4: e, got the word yes, want a string: quote it\n"},
+		{"a: 1\nb: [0123]\nc: {d: 2026-01-01}\ne: yes\n", "p:1:4: a, got the number 1, want a string: quote it\np:2:5: b.0, got the number 0123, want a string: quote it\n" +
+			"p:3:8: c.d, got the date 2026-01-01, want a string: quote it\np:4:4: e, got the word yes, want a string: quote it\n"},
 		{`{"a": 1}`, "p:1:7: a, got the number 1, want a string: quote it\n"},
 		{"[a]", "p:1:1: file, got a list, want a map of parameters\n"},
 		{"", "p:1:1: file is empty, want one YAML document\n"},
