@@ -55,6 +55,7 @@ func TestFilesPage(t *testing.T) {
 	if len(files) < 4 || len(run) < 8 || len(plans) < 3 {
 		t.Fatalf("found %d files, %d commands, %d plans, want at least 4, 8, 3", len(files), len(run), len(plans))
 	}
+	command(t, 0, "provision", "space", "main", "--dir", dir)
 	compiled := map[string]bool{}
 	for _, args := range run {
 		if args[0] == "compile" && files[args[3]] == args[1] {
