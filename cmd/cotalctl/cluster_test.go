@@ -112,16 +112,18 @@ func TestCluster(t *testing.T) {
 	wantOnlyNone(t, out)
 
 	streams, consumers := 0, 0
-	js := admin(t, d, urls, "main", "")
-	for s := range js.StreamsInfo() {
-		streams++
-		if s.Config.Replicas != 3 || s.Cluster == nil || len(s.Cluster.Replicas) != 2 {
-			t.Errorf("stream %s: num_replicas %d, cluster %+v, want 3", s.Config.Name, s.Config.Replicas, s.Cluster)
-		}
-		for c := range js.ConsumersInfo(s.Config.Name) {
-			consumers++
-			if c.Cluster == nil || len(c.Cluster.Replicas) != 2 {
-				t.Errorf("consumer %s/%s: cluster %+v, want two replicas beside its leader", s.Config.Name, c.Name, c.Cluster)
+	for _, account := range []string{"", "authority"} { // of the default topology
+		js := admin(t, d, urls, "main", account)
+		for s := range js.StreamsInfo() {
+			streams++
+			if s.Config.Replicas != 3 || s.Cluster == nil || len(s.Cluster.Replicas) != 2 {
+				t.Errorf("stream %s: num_replicas %d, cluster %+v, want 3", s.Config.Name, s.Config.Replicas, s.Cluster)
+			}
+			for c := range js.ConsumersInfo(s.Config.Name) {
+				consumers++
+				if c.Cluster == nil || len(c.Cluster.Replicas) != 2 {
+					t.Errorf("consumer %s/%s: cluster %+v, want two replicas beside its leader", s.Config.Name, c.Name, c.Cluster)
+				}
 			}
 		}
 	}
