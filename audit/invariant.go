@@ -14,7 +14,7 @@ import (
 // The kinds of invariant that a contract may state.
 const (
 	KindIdentityToken  = "identity-token"
-	KindExclusiveWrite = "exclusive-write"
+	KindExclusiveWrite = contract.ExclusiveWrite
 	KindNever          = "never"
 	KindQueueOnly      = "queue-only"
 	KindPinnedToken    = "pinned-token"

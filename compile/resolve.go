@@ -131,7 +131,8 @@ func (r *resolver) each(s *Scope, rest []contract.Each) error {
 	}
 	for i := range s.frames {
 		v := s.frames[i].v
-		if v.used = true; v.pos != (contract.Pos{}) {
+		v.used = true
+		if v.pos != (contract.Pos{}) {
 			r.from = v
 		}
 	}

@@ -25,7 +25,7 @@ type ruleKind struct {
 
 // ruleKinds are the closed set of invariant kinds.
 var ruleKinds = map[string]ruleKind{
-	"exclusive-write": {family: true, need: []string{"by"}},
+	contract.ExclusiveWrite: {family: true, need: []string{"by"}},
 	"identity-token":  {family: true, need: []string{"tokens"}, may: []string{"by", "profiles"}},
 	"lifetime":        {need: []string{"class", "only"}},
 	"never":           {family: true, may: []string{"profiles"}},

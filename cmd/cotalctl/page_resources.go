@@ -130,7 +130,7 @@ func (p *page) consumers() {
 	p.table([]string{"id", "name", "of", "filter", "life", "starts", "settings", "unique because", "clause"}, rows)
 }
 
-// consumerSettings lists the acknowledgement policy and what differs from the broker's default; the start has a column of its own.
+// pageConsumer lists the acknowledgement policy and what differs from the broker's default; the start has a column of its own.
 func pageConsumer(d *contract.Consumer) []string {
 	out := []string{}
 	if ack, ok := d.Config["ack_policy"]; ok {

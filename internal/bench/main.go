@@ -1,8 +1,7 @@
 // Command bench measures this project against what it is made of, in one run and side by side: a mint against bare Ed25519 and
 // against jwt/v2, a compile against its budget and against one of half its size, and the provision of a space against the same raw API
-// calls. It owns how the
-// figures are made and how they are printed; it judges nothing but the targets beside them, and its exit code does not depend
-// on them, because a busy machine is no fault of the code.
+// calls. It owns how the figures are made and how they are printed; it judges nothing but the targets beside them, and its exit code
+// does not depend on them, because a busy machine is no fault of the code.
 //
 // Usage: bench [-o FILE] [-d DURATION] [-spaces N]
 package main

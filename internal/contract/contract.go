@@ -134,6 +134,9 @@ func (c *Contract) Topology(name string) (*Topology, bool) {
 	return nil, false
 }
 
+// ExclusiveWrite is the kind of an invariant that names who alone may publish in a family.
+const ExclusiveWrite = "exclusive-write"
+
 // Kind is a record kind of the contract: a key grammar and its rules.
 type Kind struct {
 	Name         string
