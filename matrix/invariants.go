@@ -26,12 +26,12 @@ type ruleKind struct {
 // ruleKinds are the closed set of invariant kinds.
 var ruleKinds = map[string]ruleKind{
 	contract.ExclusiveWrite: {family: true, need: []string{"by"}},
-	"identity-token":  {family: true, need: []string{"tokens"}, may: []string{"by", "profiles"}},
-	"lifetime":        {need: []string{"class", "only"}},
-	"never":           {family: true, may: []string{"profiles"}},
-	"pinned-token":    {family: true, need: []string{"token"}, may: []string{"by", "profiles"}},
-	"queue-only":      {family: true, need: []string{"queue"}, may: []string{"by", "profiles"}},
-	"verb-holders":    {need: []string{"verb", "by"}, may: []string{"on", "profiles"}},
+	"identity-token":        {family: true, need: []string{"tokens"}, may: []string{"by", "profiles"}},
+	"lifetime":              {need: []string{"class", "only"}},
+	"never":                 {family: true, may: []string{"profiles"}},
+	"pinned-token":          {family: true, need: []string{"token"}, may: []string{"by", "profiles"}},
+	"queue-only":            {family: true, need: []string{"queue"}, may: []string{"by", "profiles"}},
+	"verb-holders":          {need: []string{"verb", "by"}, may: []string{"on", "profiles"}},
 }
 
 // invariants reads the audit rules of the contract.
