@@ -72,7 +72,7 @@ func ReplaceFile(path string, data []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(tmp) // the write error matters, and the next run removes it again
-		return withHint(fmt.Errorf("write %s: %w", path, bare(err)), "nothing was changed; check free space and permissions, then run again")
+		return withHint(fmt.Errorf("write %s: %w", path, bare(err)), "the file is as it was; check free space and permissions, then run it again: it goes on from what is there")
 	}
 	return syncDir(filepath.Dir(path))
 }
