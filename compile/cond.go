@@ -66,27 +66,34 @@ func allFields(conds []contract.Cond, e *value) (bool, error) {
 
 // Each calls do for every binding of the each items, innermost last, that meets the conditions. What it takes counts as used.
 func (s *Scope) Each(items []contract.Each, when []contract.Cond, do func(*Scope) error) error {
-	if len(items) > 0 {
-		elements, err := s.elements(items[0])
-		if err != nil {
+	return s.bindings(items, func(s *Scope) error {
+		ok, err := s.Holds(when)
+		if err != nil || !ok {
 			return err
 		}
-		for _, v := range elements {
-			v.iterated = true
-			if err := s.with(items[0].As, v).Each(items[1:], when, do); err != nil {
-				return err
-			}
+		for i := range s.frames {
+			s.frames[i].v.used = true
 		}
-		return nil
+		return do(s)
+	})
+}
+
+// bindings calls do for every binding of the each items, innermost last, whatever conditions there are.
+func (s *Scope) bindings(items []contract.Each, do func(*Scope) error) error {
+	if len(items) == 0 {
+		return do(s)
 	}
-	ok, err := s.Holds(when)
-	if err != nil || !ok {
+	elements, err := s.elements(items[0])
+	if err != nil {
 		return err
 	}
-	for i := range s.frames {
-		s.frames[i].v.used = true
+	for _, v := range elements {
+		v.iterated = true
+		if err := s.with(items[0].As, v).bindings(items[1:], do); err != nil {
+			return err
+		}
 	}
-	return do(s)
+	return nil
 }
 
 // elements returns what an each item iterates over, in order.

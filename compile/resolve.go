@@ -55,7 +55,7 @@ func Resolve(s *Scope, account string) ([]Grant, error) {
 			continue
 		}
 		r.row, r.rows, r.from = row, []string{row.ID}, nil
-		if err := r.each(s, row.Each); err != nil {
+		if err := s.bindings(row.Each, r.binding); err != nil {
 			if errors.Is(err, errTooMany) {
 				return nil, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the credential grew too large", Got: fmt.Sprintf("more than %d grants", MaxGrants), Want: "less",
 					Hint: "shorten the lists that the row iterates"}
@@ -105,34 +105,18 @@ func (r *resolver) fail(err error) {
 	r.probs = append(r.probs, p)
 }
 
-// each iterates the remaining each items, innermost last, and emits the row's grants for every binding that meets its
-// conditions. Conditions are tested once all names are bound.
-func (r *resolver) each(s *Scope, rest []contract.Each) error {
-	r.from = nil
-	if len(rest) > 0 {
-		elements, err := s.elements(rest[0])
-		if err != nil {
-			return err
-		}
-		for _, v := range elements {
-			v.iterated = true
-			if err := r.each(s.with(rest[0].As, v), rest[1:]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+// binding emits the row's grants for one binding of its each items, if it meets the row's conditions.
+func (r *resolver) binding(s *Scope) error {
 	if r.bindings++; r.bindings > 10*MaxGrants {
 		return errTooMany
 	}
-	ok, err := s.Holds(r.row.When)
-	if err != nil || !ok {
-		return err
-	}
+	return s.Each(nil, r.row.When, r.bound)
+}
+
+// bound emits the row's grants for a binding that meets its conditions.
+func (r *resolver) bound(s *Scope) error {
 	for i := range s.frames {
-		v := s.frames[i].v
-		v.used = true
-		if v.pos != (contract.Pos{}) {
+		if v := s.frames[i].v; v.pos != (contract.Pos{}) {
 			r.from = v
 		}
 	}
@@ -141,10 +125,13 @@ func (r *resolver) each(s *Scope, rest []contract.Each) error {
 		child.unbound = r.row.Unbound
 		s = &child
 	}
-	if r.rowAccount(s) != r.account {
-		return nil
+	if r.rowAccount(s) == r.account {
+		if err := r.emit(s); err != nil {
+			return err
+		}
 	}
-	return r.emit(s)
+	r.from = nil
+	return nil
 }
 
 // add checks one pattern and appends its grant.
