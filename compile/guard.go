@@ -19,6 +19,8 @@ type guard struct {
 	roots     []subject.Pattern // everything below the base's symbols
 	open      []subject.Pattern // what its stores that are not closed hold of that
 	exclusive []family          // what only profiles that the base names may publish
+	past      []subject.Pattern // what reaches past single streams
+	deputies  []subject.Pattern // requests that have the server publish what is stored
 	accounts  []string          // in which the profile has rows of the base
 }
 
@@ -35,7 +37,8 @@ type store struct {
 }
 
 func (s *Scope) newGuard() (*guard, error) {
-	g := &guard{s: s}
+	g := &guard{s: s, deputies: verbs(deputyVerbs)}
+	g.past = g.beyond()
 	for _, r := range s.resources() {
 		if r.Overlay {
 			continue
@@ -112,10 +115,10 @@ func (g *guard) check(grant *Grant, account string) *contract.Problem {
 			return problem
 		}
 	}
-	if hit, ok := overlapping(p, g.beyond()); ok {
+	if hit, ok := overlapping(p, g.past); ok {
 		return g.problem(grant, "reaches every stream of the account", string(hit), "a row on the overlay's own streams and buckets")
 	}
-	if hit, ok := overlapping(p, verbs(deputyVerbs)); ok {
+	if hit, ok := overlapping(p, g.deputies); ok {
 		return g.problem(grant, "has the server publish what is stored on any subject of the account", string(hit),
 			"a message get (how: msg-get; of a bucket also with allow_direct: false) or a consumer")
 	}
