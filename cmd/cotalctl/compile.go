@@ -86,8 +86,8 @@ type compileDocument struct {
 	Accounts []*compile.Document `json:"accounts"`
 }
 
-// granted compiles a profile in each account. What grants nothing in any of them is refused, and what an invariant of the contract
-// calls an error.
+// granted compiles a profile in each account: the one way to a set that somebody is given or shown. What grants nothing in any of them
+// is refused, and what an invariant of the contract calls an error.
 func granted(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.PermissionSet, error) {
 	out := make([]*compile.PermissionSet, len(accounts))
 	for i, account := range accounts {
@@ -95,12 +95,17 @@ func granted(c *contract.Contract, t *contract.Topology, scope *compile.Scope, p
 		if err != nil {
 			return nil, badInput(err)
 		}
+		out[i] = set
+	}
+	if err := scope.Unused(); err != nil {
+		return nil, badInput(err)
+	}
+	for _, set := range out {
 		if err := gate(c, t, profile, scope, set); err != nil {
 			return nil, err
 		}
-		out[i] = set
 	}
-	return out, badInput(scope.Unused())
+	return out, nil
 }
 
 // documents are the sets of a profile in each account.

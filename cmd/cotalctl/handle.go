@@ -164,14 +164,11 @@ func compileHandle(ct *contract.Contract, topology *contract.Topology, profile *
 	if err != nil {
 		return nil, nil, err
 	}
-	set, err := compile.Compile(scope, account)
+	sets, err := granted(ct, topology, scope, profile, []string{account})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := scope.Unused(); err != nil {
-		return nil, nil, badInput(err)
-	}
-	return set, scope, gate(ct, topology, profile, scope, set)
+	return sets[0], scope, nil
 }
 
 type handleCheckCmd struct {

@@ -40,21 +40,15 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := compile.Compile(scope, o.account)
+	sets, err := granted(o.contract, o.topology, scope, o.profile, []string{o.account})
 	if err != nil {
-		return nil, badInput(err)
-	}
-	if err := scope.Unused(); err != nil {
-		return nil, badInput(err)
-	}
-	if err := gate(o.contract, o.topology, o.profile, scope, set); err != nil {
 		return nil, err
 	}
 	tags, err := scope.Tags()
 	if err != nil {
 		return nil, err
 	}
-	return issuer.Mint(mint.Request{Set: set, Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
+	return issuer.Mint(mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
 }
 
 // gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as
