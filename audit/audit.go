@@ -174,12 +174,22 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 			a.out.residuals[id] = said[i]
 		}
 	}
-	f := Finding{Code: codeResidual, Severity: Note, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
+	f := Finding{Code: codeResidual, Severity: a.residualSeverity(row.Residuals), Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
 		Message: strings.Join(said, "; "), File: p.File, residuals: row.Residuals}
 	if f.File == "" {
 		f.File, f.Line = row.Pos.File, row.Pos.Line
 	}
 	a.out.Findings = append(a.out.Findings, f)
+}
+
+// residualSeverity is a warning where the contract says so for one of the residuals in this topology, else a note.
+func (a *auditor) residualSeverity(ids []string) string {
+	for _, id := range ids {
+		if r := a.cfg.Contract.Residuals[id]; r != nil && slices.Contains(r.Warn, a.topology.Name) {
+			return Warning
+		}
+	}
+	return Note
 }
 
 const wantAudited = "a contract with profiles, credentials or compiled sets"

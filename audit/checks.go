@@ -1,5 +1,7 @@
 package audit
 
+import "slices"
+
 // Check describes one generic check: a rule of NATS hygiene that holds for any contract and for none.
 type Check struct {
 	Code     string
@@ -31,6 +33,15 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
+	return slices.Concat(credentialChecks(), residualChecks())
+}
+
+func residualChecks() []Check {
+	return []Check{{codeResidual, Note, "declared residual", "the contract's residuals", ""}}
+}
+
+// credentialChecks judge one credential or compiled set on its own.
+func credentialChecks() []Check {
 	return []Check{
 		{codeAllowAll, Error, "a direction admits everything", citeBrokerOrder,
 			`list what is meant; for nothing at all write deny [">"]`},
@@ -57,7 +68,6 @@ func Checks() []Check {
 		{codeIgnored, Error, "the broker ignores an entry", "broker-facts P15; nats-server IsValidSubject",
 			"correct the entry: an ignored deny denies nothing"},
 		{codeUnjudged, Warning, "something could not be judged", "a check that could not look says so", ""},
-		{codeResidual, Note, "declared residual", "the contract's residuals", ""},
 	}
 }
 

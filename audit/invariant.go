@@ -46,6 +46,9 @@ func (a *auditor) rulesOf(space string) []rule {
 		return nil
 	}
 	for _, inv := range a.cfg.Contract.Invariants {
+		if !inv.In(a.topology.Name) {
+			continue
+		}
 		r, err := resolveRule(scope, inv)
 		if err != nil {
 			a.problem(&contract.Problem{Pos: inv.Pos, What: "invariant " + inv.Code + ": " + err.Error()})

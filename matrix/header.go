@@ -92,10 +92,19 @@ func (l *loader) residuals(n source.Node) {
 		if !id(f, l.c.Residuals, "residual") {
 			continue
 		}
-		m := f.Value.Map("who", "can", "bound", "cite")
+		m := f.Value.Map("who", "can", "bound", "covers", "warn", "cite")
 		l.c.Residuals[f.Name] = &contract.Residual{ID: f.Name, Pos: f.Key.Pos(), Who: m.Need("who").Text(), Can: m.Need("can").Text(),
-			Bound: m.Need("bound").Text(), Cite: profiles.Cite(m.Get("cite"))}
+			Bound: m.Need("bound").Text(), Covers: checkCodes(m.Get("covers")), Warn: l.declaredTopologies(m.Get("warn")), Cite: profiles.Cite(m.Get("cite"))}
 	}
+}
+
+// checkCodes reads codes of generic audit checks. Which of them exist is for the audit to say, which a loader cannot import.
+func checkCodes(n source.Node) []string {
+	var out []string
+	for _, item := range n.Items() {
+		out = append(out, matching(item, checkCode, `a code of a generic check, such as "A014"`))
+	}
+	return out
 }
 
 // choices reads the settings that a space makes when it is provisioned.

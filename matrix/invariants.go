@@ -12,8 +12,9 @@ import (
 )
 
 var (
-	ruleCode = regexp.MustCompile(`^[A-Z][0-9]{3}$`)
-	verbName = []string{"stream.create", "stream.info", "stream.update", "stream.purge", "stream.delete", "stream.msg-get", "stream.msg-delete",
+	checkCode = regexp.MustCompile(`^A[0-9]{3}$`)
+	ruleCode  = regexp.MustCompile(`^[A-Z][0-9]{3}$`)
+	verbName  = []string{"stream.create", "stream.info", "stream.update", "stream.purge", "stream.delete", "stream.msg-get", "stream.msg-delete",
 		"stream.direct-get", "consumer.create", "consumer.info", "consumer.next", "consumer.ack", "consumer.delete"}
 )
 
@@ -39,7 +40,7 @@ func (l *loader) invariants(n source.Node) {
 	for _, item := range n.Items() {
 		kind := item.Peek("kind")
 		k, known := ruleKinds[kind]
-		keys := slices.Concat([]string{"code", "kind", "severity", "cite"}, k.need, k.may)
+		keys := slices.Concat([]string{"code", "kind", "title", "severity", "cite", "topologies"}, k.need, k.may)
 		if k.family {
 			keys = append(keys, "family", "families")
 		}
@@ -63,6 +64,7 @@ func (l *loader) invariants(n source.Node) {
 }
 
 func (l *loader) invariant(inv *contract.Invariant, m source.Map, k ruleKind) {
+	inv.Title, inv.Topologies = m.Get("title").Text(), l.declaredTopologies(m.Get("topologies"))
 	inv.Families = l.families(m, k.family)
 	inv.By = slices.Concat(declaredList(m.Get("by"), l.c.Profiles, "profile"), declaredList(m.Get("only"), l.c.Profiles, "profile"))
 	inv.Profiles = declaredList(m.Get("profiles"), l.c.Profiles, "profile")

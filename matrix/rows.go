@@ -127,12 +127,17 @@ func (r *rowReader) open(name string) {
 
 // place reads the account and the topologies of the row.
 func (r *rowReader) place() {
+	r.row.Topologies = r.l.declaredTopologies(r.m.Get("topologies"))
+	r.row.Account = r.l.declaredAccount(r.m.Get("account"), nil)
+}
+
+// declaredTopologies reads a list of topologies of the contract.
+func (l *loader) declaredTopologies(n source.Node) []string {
 	known := map[string]*contract.Topology{}
-	for _, t := range r.l.c.Topologies {
+	for _, t := range l.c.Topologies {
 		known[t.Name] = t
 	}
-	r.row.Topologies = declaredList(r.m.Get("topologies"), known, "topology")
-	r.row.Account = r.l.declaredAccount(r.m.Get("account"), nil)
+	return declaredList(n, known, "topology")
 }
 
 // applies returns the topologies in which the row stands.

@@ -155,6 +155,8 @@ type Residual struct {
 	ID              string
 	Pos             Pos
 	Who, Can, Bound string
+	Covers          []string // codes of the generic checks whose finding on a row with this residual is declared by it
+	Warn            []string // topologies in which the residual deserves a warning, and not only a note
 	Cite            string
 }
 
@@ -311,21 +313,28 @@ type LifecycleRecord struct {
 
 // Invariant is one audit rule of the contract over a closed set of kinds; unused fields are empty.
 type Invariant struct {
-	Code     string
-	Pos      Pos
-	Overlay  bool
-	Kind     string
-	Severity string
-	Cite     string
-	Families []Template
-	By       []string       // profiles that may
-	Profiles []string       // profiles it is about; empty: all
-	Tokens   map[int]string // token index → parameter
-	Token    int
-	Verb     string   // "stream.msg-get", "consumer.create", …
-	On       []string // resource ids
-	Queue    Template
-	Class    string
+	Code       string
+	Pos        Pos
+	Overlay    bool
+	Title      string // in a few words; "" where kind and families say it
+	Kind       string
+	Severity   string
+	Cite       string
+	Topologies []string // in which it holds; empty: all
+	Families   []Template
+	By         []string       // profiles that may
+	Profiles   []string       // profiles it is about; empty: all
+	Tokens     map[int]string // token index → parameter
+	Token      int
+	Verb       string   // "stream.msg-get", "consumer.create", …
+	On         []string // resource ids
+	Queue      Template
+	Class      string
+}
+
+// In reports whether the invariant holds in a topology.
+func (i *Invariant) In(topology string) bool {
+	return len(i.Topologies) == 0 || slices.Contains(i.Topologies, topology)
 }
 
 // Sorted returns the values of m in key order, so that no map order reaches an output.
