@@ -26,6 +26,7 @@ type auditor struct {
 	rows     map[string]*contract.Row
 	rules    map[string][]rule // of a space, once resolved
 	shapes   map[string]*shape // of a profile in a space, once compiled
+	trust    *trust
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
@@ -33,7 +34,7 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}, trust: newTrust()}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -65,6 +66,7 @@ func (a *auditor) done() (*Report, error) {
 		}
 		return nil, a.probs.Err()
 	}
+	a.strangers()
 	a.out.failed = len(a.probs)
 	for i := range a.out.Findings {
 		if f := &a.out.Findings[i]; f.more > 0 {
@@ -99,8 +101,13 @@ func (a *auditor) profile(name string) *contract.Profile {
 
 // report adds the finding of a generic check.
 func (a *auditor) report(p *Principal, code string, e Entry, witness, message string) {
+	a.reportAs(p, code, check(code).Severity, e, witness, message)
+}
+
+// reportAs is report where the circumstances decide the severity.
+func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness, message string) {
 	c := check(code)
-	a.add(p, e, Finding{Code: code, Severity: c.Severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: message})
+	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: message})
 }
 
 // add completes a finding with what it is about and keeps it once.

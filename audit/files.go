@@ -23,6 +23,11 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.trust.joining = true
+	for _, path := range paths { // accounts and operators first: the order of files decides nothing
+		first := walker{a: a, met: map[string]bool{}, learning: true}
+		first.visit(path, false)
+	}
 	w := walker{a: a, met: map[string]bool{}}
 	for _, path := range paths {
 		if skipped := a.out.Skipped; !w.visit(path, true) {
@@ -42,8 +47,9 @@ func emptyHint(path string) string {
 }
 
 type walker struct {
-	a   *auditor
-	met map[string]bool // real path → what visit returned for it
+	a        *auditor
+	met      map[string]bool // real path → what visit returned for it
+	learning bool            // only takes in accounts and operators, and reports nothing
 }
 
 // visit judges one path; named: a person gave it, so that it must be something. It reports whether there was something to
@@ -86,6 +92,10 @@ func (w *walker) directory(path string) bool {
 }
 
 func (w *walker) file(path string, named bool) bool {
+	if w.learning {
+		w.learn(path)
+		return true
+	}
 	data, err := readBounded(path)
 	if err != nil {
 		return w.fail(path, err)
@@ -116,7 +126,32 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
+// learn reads a file whose beginning may be that of an account or operator JWT.
+func (w *walker) learn(path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	if start := trimmed(head[:n]); !bytes.HasPrefix(start, []byte(tokenStart)) && !bytes.Contains(start, []byte("-----BEGIN NATS ")) {
+		return
+	}
+	rest, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if data := append(head[:n], rest...); err == nil && len(data) <= maxFile {
+		w.a.trust.learn(path, data)
+	}
+}
+
 func (w *walker) foreign(path string, named bool, err error) bool {
+	if w.learning {
+		return false
+	}
+	var other *foreignJWT
+	if errors.As(err, &other) && !named {
+		w.a.report(&Principal{Name: filepath.Base(path), File: path}, codeOtherJWT, Entry{}, "", fmt.Sprintf("a JWT of type %q is not judged", other.kind))
+	}
 	if named {
 		w.a.problem(fileProblem(path, err))
 		return true
@@ -127,6 +162,9 @@ func (w *walker) foreign(path string, named bool, err error) bool {
 
 // fail reports a path that could not be read, by its own name and not by the resolved one.
 func (w *walker) fail(path string, err error) bool {
+	if w.learning {
+		return true
+	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		err = at.Err

@@ -74,6 +74,22 @@ func accountJWT(t *testing.T) []byte {
 	return signed(t, jwt.NewAccountClaims(public))
 }
 
+// activationJWT lets one account import from another; it is no credential.
+func activationJWT(t *testing.T) []byte {
+	t.Helper()
+	importer, err := newKey(t, nkeys.CreateAccount).PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jwt.NewActivationClaims(importer)
+	c.ImportSubject, c.ImportType = "a", jwt.Stream
+	token, err := c.Encode(newKey(t, nkeys.CreateAccount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(token)
+}
+
 func TestPaths(t *testing.T) {
 	c, dir := testContract(t), t.TempDir()
 	good, seed := creds(t, c)
@@ -96,11 +112,11 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	r, err := Paths(Config{Contract: c, Now: now()}, []string{dir})
-	if diff := cmp.Diff([]string{"A011", "T101"}, codes(r)); diff != "" {
+	if diff := cmp.Diff([]string{codeExcess, codeDefaults, codeLimits, "T101"}, codes(r)); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	if want := (Checked{Invariants: len(Checks()) + 7, Profiles: 2, Entries: r.Checked.Entries, Files: 4}); r.Checked != want || r.Skipped != 4 {
-		t.Errorf("checked: got %+v and %d skipped, want %+v and 4", r.Checked, r.Skipped, want)
+	if want := (Checked{Invariants: len(Checks()) + 7, Profiles: 2, Entries: r.Checked.Entries, Files: 5}); r.Checked != want || r.Skipped != 3 {
+		t.Errorf("checked: got %+v and %d skipped, want %+v and 3", r.Checked, r.Skipped, want)
 	}
 	var probs contract.Problems
 	if !errors.As(err, &probs) {
@@ -108,7 +124,7 @@ func TestPaths(t *testing.T) {
 	}
 	var bad []string
 	for _, p := range probs {
-		name, _, _ := strings.Cut(strings.TrimPrefix(p.What, dir), ":")
+		name, _, _ := strings.Cut(strings.TrimPrefix(p.Error(), dir), ":")
 		bad = append(bad, name)
 	}
 	if diff := cmp.Diff([]string{"/c/cut.creds", "/c/cut.jwt", "/c/empty.creds", "/c/self", "/c/two.creds"}, bad); diff != "" {
@@ -134,8 +150,8 @@ func TestNamedFiles(t *testing.T) {
 		data       []byte
 	}{
 		{"good.creds", "", good},
-		{"note.txt", "is neither a user credential nor a compiled set", []byte("hello")},
-		{"account.jwt", "holds a JWT of type account", accountJWT(t)},
+		{"note.txt", "is neither a credential nor a compiled set", []byte("hello")},
+		{"activation.jwt", `holds a JWT of type "activation": is neither`, activationJWT(t)},
 		{"set.json", "mode, got \"some\"", document(t, c, func(s *compile.PermissionSet) { s.Pub.Mode = "some" })},
 		{"cut.json", "compiled set: is not readable JSON", document(t, c, func(*compile.PermissionSet) {})[:200]},
 		{"two.json", "more than one JSON value", append(document(t, c, func(*compile.PermissionSet) {}), "{}"...)},
@@ -161,7 +177,7 @@ func TestNothingToAudit(t *testing.T) {
 	c, dir := testContract(t), t.TempDir()
 	good, seed := creds(t, c)
 	write(t, filepath.Join(dir, "keys/user.nk"), seed)
-	write(t, filepath.Join(dir, "keys/account.jwt"), accountJWT(t))
+	write(t, filepath.Join(dir, "keys/readme"), []byte("keys\n"))
 	write(t, filepath.Join(dir, "good/a.creds"), good)
 	write(t, filepath.Join(dir, "bad/a.creds"), good[:len(good)/2])
 	for _, path := range []string{"empty", "loop"} {

@@ -188,11 +188,11 @@ func judged(t testing.TB, c *contract.Contract, uc *jwt.UserClaims) *Report {
 	return r
 }
 
-// codes lists the distinct codes of a report but the residual note.
+// codes lists the distinct codes of a report but the residual note, and the note that a signer was not given.
 func codes(r *Report) []string {
 	out := []string{}
 	for _, f := range r.Findings {
-		if f.Code != codeResidual && !slices.Contains(out, f.Code) {
+		if f.Code != codeResidual && f.Code != codeProvenance && !slices.Contains(out, f.Code) {
 			out = append(out, f.Code)
 		}
 	}

@@ -3,6 +3,8 @@ package audit
 import (
 	"strings"
 
+	"github.com/nats-io/jwt/v2"
+
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -20,9 +22,12 @@ type Principal struct {
 	// unless the set was Sampled: compiled here from generated parameters, all of which are known.
 	Identity map[string]string
 	Sampled  bool
+	System   bool   // a user of the system account
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 
+	claims  *jwt.UserClaims   // nil for what is no user JWT
+	jwt     string            // as read, never printed
 	tags    map[string]string // of a JWT, as written
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen

@@ -15,7 +15,7 @@ import (
 const maxFile = jwt.MaxTokenSize + 4096
 
 // errForeign says that a file is nothing that this package judges.
-var errForeign = errors.New("is neither a user credential nor a compiled set")
+var errForeign = errors.New("is neither a credential nor a compiled set")
 
 // Bytes judges one credential or compiled set: the text of a .creds file, a user JWT, or the JSON of one [compile.Document] or
 // several. name stands for it in findings and errors. Where it could not be judged the report is nil.
@@ -24,6 +24,7 @@ func Bytes(cfg Config, name string, data []byte) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.trust.learn(name, data)
 	if err := a.file(name, data); err != nil {
 		a.problem(fileProblem(name, err))
 	}
@@ -36,6 +37,10 @@ func fileProblem(name string, err error) *contract.Problem {
 		p = &contract.Problem{What: err.Error()}
 	}
 	at := *p
+	if at.Pos.Line > 0 {
+		at.Pos.File = name
+		return &at
+	}
 	at.What = name + ": " + at.What
 	return &at
 }
@@ -43,12 +48,20 @@ func fileProblem(name string, err error) *contract.Problem {
 // file reads one file's content and judges everything in it. An error is about that file alone, and quotes none of it; where a
 // part of it cannot be judged, nothing of it is.
 func (a *auditor) file(name string, data []byte) error {
+	if len(data) <= maxFile {
+		if done, err := a.trusted(name, data); done || err != nil {
+			return err
+		}
+	}
 	principals, err := a.principals(name, data)
 	if err != nil {
 		return err
 	}
 	a.out.Checked.Files += len(principals)
 	for _, p := range principals {
+		if !a.joinAccount(p) {
+			continue
+		}
 		a.join(p)
 		a.judge(p)
 	}
@@ -56,40 +69,59 @@ func (a *auditor) file(name string, data []byte) error {
 }
 
 func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {
-	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	text := trimmed(data)
 	switch {
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("is too large, got more than %d bytes, want a credential or a compiled set", maxFile)
 	case bytes.Contains(text, []byte("-----BEGIN NATS ")) || bytes.Contains(text, []byte("-----BEGIN USER NKEY")):
 		parsed, err := mint.ReadCreds(data)
 		if err != nil {
+			return nil, twoUsers(data, err)
+		}
+		if err := checkVersion(parsed.Claims.Version); err != nil {
 			return nil, err
 		}
-		return []*Principal{a.userPrincipal(parsed.Claims, name)}, nil
-	case bytes.HasPrefix(text, []byte("eyJ")):
+		return []*Principal{a.signedPrincipal(parsed.Claims, parsed.JWT, name)}, nil
+	case bytes.HasPrefix(text, []byte(tokenStart)):
 		claims, err := userClaims(string(text))
 		if err != nil {
 			return nil, err
 		}
-		return []*Principal{a.userPrincipal(claims, name)}, nil
+		return []*Principal{a.signedPrincipal(claims, string(text), name)}, nil
 	case looksCompiled(text):
 		return a.setPrincipals(name, text)
 	}
 	return nil, errForeign
 }
 
-// userClaims decodes a user JWT. What jwt/v2 says about a bad one may quote it, so it is not passed on.
+// signedPrincipal is userPrincipal, with what joins it to its account.
+func (a *auditor) signedPrincipal(uc *jwt.UserClaims, token, file string) *Principal {
+	p := a.userPrincipal(uc, file)
+	p.claims, p.jwt = uc, token
+	return p
+}
+
+// userClaims decodes a user JWT.
 func userClaims(token string) (*jwt.UserClaims, error) {
-	claims, err := jwt.Decode(token)
+	claims, err := decode(token, jwt.UserClaim)
 	if err != nil {
-		return nil, &contract.Problem{What: "JWT", Got: "none with a valid signature", Want: "a signed user JWT", Hint: "copy the file again, or mint it anew"}
+		return nil, err
 	}
 	user, ok := claims.(*jwt.UserClaims)
 	if !ok {
-		return nil, fmt.Errorf("holds a JWT of type %s: %w", claims.ClaimType(), errForeign)
+		return nil, &foreignJWT{string(claims.ClaimType())}
 	}
-	if user.Version < 2 {
-		return nil, &contract.Problem{What: "JWT", Got: fmt.Sprintf("version %d", user.Version), Want: "version 2"}
+	return user, checkVersion(user.Version)
+}
+
+// twoUsers says where the second user of a .creds file stands.
+func twoUsers(data []byte, err error) error {
+	var bad *mint.CredsError
+	mark := []byte("-----BEGIN NATS USER JWT-----")
+	if first := bytes.Index(data, mark); errors.As(err, &bad) && bad.Fault == mint.FaultTwoUsers && first >= 0 {
+		if next := bytes.Index(data[first+len(mark):], mark); next >= 0 {
+			return second(data, first+len(mark)+next, "user")
+		}
 	}
-	return user, nil
+	return err
 }

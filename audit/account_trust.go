@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"cmp"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/nats-io/jwt/v2"
+)
+
+// trust is what the accounts and operators of one audit say. It is learned before anything is judged, so that the order of files
+// decides nothing.
+type trust struct {
+	accounts  map[string]*account // by public key; of several JWTs of one account the newest
+	operators map[string]*jwt.OperatorClaims
+	stores    map[string]string // directory of an nsc store → its operator's public key
+	homes     map[string]string // directory of an account in an nsc store → the account's public key
+	judged    map[string]bool   // account and operator JWTs that were judged: a broker keeps copies
+	strangers map[string]*stranger
+	joining   bool // several files are judged together, so that a signer that is missing is worth a word
+}
+
+type account struct {
+	*jwt.AccountClaims
+	file string
+}
+
+// stranger is a key that signed something here and was not given itself.
+type stranger struct {
+	what  string // "account" or "operator"
+	file  string // where it was first met
+	count int
+	names []string
+}
+
+func newTrust() *trust {
+	return &trust{accounts: map[string]*account{}, operators: map[string]*jwt.OperatorClaims{}, stores: map[string]string{},
+		homes: map[string]string{}, judged: map[string]bool{}, strangers: map[string]*stranger{}}
+}
+
+// learn takes in an account or operator JWT with a good signature; whatever else the file is, it is judged when it is read.
+func (t *trust) learn(path string, data []byte) {
+	token, err := oneToken(data)
+	if err != nil || token == "" {
+		return
+	}
+	if kind := kindOf(token); kind != jwt.AccountClaim && kind != jwt.OperatorClaim {
+		return
+	}
+	claims, err := jwt.Decode(token)
+	if err != nil {
+		return
+	}
+	dir := filepath.Dir(path)
+	ofStore := filepath.Base(path) == filepath.Base(dir)+".jwt"
+	switch c := claims.(type) {
+	case *jwt.AccountClaims:
+		if old := t.accounts[c.Subject]; c.Version >= 2 && (old == nil || c.IssuedAt > old.IssuedAt) {
+			t.accounts[c.Subject] = &account{c, path}
+		}
+		if ofStore && filepath.Base(filepath.Dir(dir)) == "accounts" {
+			t.homes[dir] = c.Subject
+		}
+	case *jwt.OperatorClaims:
+		if old := t.operators[c.Subject]; old == nil || c.IssuedAt > old.IssuedAt {
+			t.operators[c.Subject] = c
+		}
+		if ofStore {
+			t.stores[dir] = c.Subject
+		}
+	}
+}
+
+// isSystem reports whether an account is the system account: an operator that was given says so, else the name that every tool
+// gives it.
+func (t *trust) isSystem(public string) bool {
+	for _, o := range t.operators {
+		if o.SystemAccount == public {
+			return true
+		}
+	}
+	acc := t.accounts[public]
+	return acc != nil && len(t.operators) == 0 && acc.Name == "SYS"
+}
+
+// didSign returns the operator that signed an account, nil where none that was given did.
+func (t *trust) didSign(c *jwt.AccountClaims) *jwt.OperatorClaims {
+	for _, key := range slices.Sorted(maps.Keys(t.operators)) {
+		if o := t.operators[key]; o.DidSign(c) {
+			return o
+		}
+	}
+	return nil
+}
+
+// signerOf returns the account of which a key is a signing key, "" for none.
+func (t *trust) signerOf(key string) string {
+	for _, public := range slices.Sorted(maps.Keys(t.accounts)) {
+		if t.accounts[public].SigningKeys.Contains(key) {
+			return public
+		}
+	}
+	return ""
+}
+
+// meet counts something that a key signed which was not given.
+func (t *trust) meet(what, key, file, name string) {
+	s := t.strangers[key]
+	if s == nil {
+		s = &stranger{what: what, file: file}
+		t.strangers[key] = s
+	}
+	s.count++
+	if len(s.names) < 3 {
+		s.names = append(s.names, name)
+	}
+}
+
+// entityName is what findings call an account or operator.
+func entityName(kind string, c *jwt.ClaimsData) string {
+	return kind + " " + cmp.Or(c.Name, c.Subject)
+}
