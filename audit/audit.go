@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ type Config struct {
 	Topology string             // of the contract; "" is its default
 	Space    string             // that the contract itself is compiled for; "" picks a sample
 	Now      time.Time          // the clock; zero: nothing is judged by it
+	Stdin    io.Reader          // what [Paths] reads for the path "-"; nil: that is a file's name
 }
 
 // auditor collects the findings of one audit.

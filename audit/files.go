@@ -24,11 +24,16 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 		return nil, err
 	}
 	a.trust.joining = true
+	first, w := walker{a: a, met: map[string]bool{}, learning: true}, walker{a: a, met: map[string]bool{}}
+	if slices.Contains(paths, stdinPath) && cfg.Stdin != nil {
+		if first.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
+			return nil, fileProblem(stdinName, fmt.Errorf("cannot be read: %w", err))
+		}
+		w.stdin = first.stdin
+	}
 	for _, path := range paths { // accounts and operators first: the order of files decides nothing
-		first := walker{a: a, met: map[string]bool{}, learning: true}
 		first.visit(path, false)
 	}
-	w := walker{a: a, met: map[string]bool{}}
 	for _, path := range paths {
 		if skipped := a.out.Skipped; !w.visit(path, true) {
 			a.problem(&contract.Problem{What: "nothing to audit in " + path, Got: fmt.Sprintf("%d other files", a.out.Skipped-skipped),
@@ -50,11 +55,21 @@ type walker struct {
 	a        *auditor
 	met      map[string]bool // real path → what visit returned for it
 	learning bool            // only takes in accounts and operators, and reports nothing
+	stdin    []byte
 }
+
+// The path that means standard input, and what findings call it.
+const (
+	stdinPath = "-"
+	stdinName = "stdin"
+)
 
 // visit judges one path; named: a person gave it, so that it must be something. It reports whether there was something to
 // judge, be it that it could not be.
 func (w *walker) visit(path string, named bool) bool {
+	if path == stdinPath && w.a.cfg.Stdin != nil {
+		return w.input()
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return w.fail(path, err)
@@ -108,6 +123,21 @@ func (w *walker) file(path string, named bool) bool {
 	case err != nil:
 		w.a.problem(fileProblem(path, err))
 	}
+	return true
+}
+
+// input judges what was read from standard input, once.
+func (w *walker) input() bool {
+	switch {
+	case w.met[stdinPath]:
+	case w.learning:
+		w.a.trust.learn(stdinName, w.stdin)
+	default:
+		if err := w.a.file(stdinName, w.stdin); err != nil {
+			w.a.problem(fileProblem(stdinName, err))
+		}
+	}
+	w.met[stdinPath] = true
 	return true
 }
 

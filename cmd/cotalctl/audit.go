@@ -3,7 +3,7 @@ package main
 import "github.com/cotalctl/cotalctl/audit"
 
 type auditCmd struct {
-	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
+	Paths []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself." placeholder:"PATH"`
 	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	dirFlag
 	contractFlags
@@ -20,7 +20,7 @@ func (c *auditCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now()}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)
