@@ -164,10 +164,10 @@ func (a *auditor) export(p *Principal, x *jwt.Export, beyond bool, shares []shar
 			"the broker publishes latency measurements of the service "+string(s)+" on this subject")
 	}
 	if x.AllowTrace {
-		a.reportAs(p, codeExport, Note, entryOf(x.Subject), "", "importers trace messages through this account")
+		a.reportAs(p, codeExport, Note, Entry{}, "", "importers of "+string(s)+" trace messages through this account")
 	}
 	if x.IsStreamResponse() || x.IsChunkedResponse() {
-		a.reportAs(p, codeExport, Note, entryOf(x.Subject), "", "a responder may answer many times to one request")
+		a.reportAs(p, codeExport, Note, Entry{}, "", "a responder of "+string(s)+" may answer many times to one request")
 	}
 }
 
@@ -192,7 +192,7 @@ func (a *auditor) imported(p *Principal, c *jwt.AccountClaims, in *jwt.Import, b
 		return
 	}
 	if why := a.tokenFault(c, in); why != "" {
-		report(Error, "its activation token "+why)
+		a.reportAs(p, codeImport, Error, Entry{}, "", "the activation token for "+string(s)+" "+why)
 	}
 }
 

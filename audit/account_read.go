@@ -22,6 +22,13 @@ var armour = regexp.MustCompile(`(?m)^-----BEGIN NATS ([A-Z_]+) JWT-----\r?\n([\
 // foreignJWT is a JWT with a good signature of a type that is not judged.
 type foreignJWT struct{ kind string }
 
+// newForeign keeps of the type's name what may be printed.
+func newForeign(kind string) *foreignJWT {
+	return &foreignJWT{contract.Redact(kind[:min(len(kind), maxKind)])}
+}
+
+const maxKind = 32 // longer than any type of jwt/v2
+
 func (e *foreignJWT) Error() string {
 	return fmt.Sprintf("holds a JWT of type %q: %v", e.kind, errForeign)
 }
@@ -95,10 +102,13 @@ func payload(token string) []byte {
 }
 
 // decode checks the signature of a JWT. What jwt/v2 says about a bad one may quote it, so it is not passed on.
-func decode(token, want string) (jwt.Claims, error) {
+func decode(token, kind string) (jwt.Claims, error) {
 	claims, err := jwt.Decode(token)
+	if err != nil && jwt.IsGenericClaimType(kind) {
+		claims, err = jwt.DecodeGeneric(token)
+	}
 	if err != nil {
-		return nil, &contract.Problem{What: "JWT", Got: "none with a valid signature", Want: "a signed " + want + " JWT", Hint: "copy the file again, or mint it anew"}
+		return nil, &contract.Problem{What: "JWT", Got: "none with a valid signature", Want: "a signed JWT", Hint: "copy the file again, or mint it anew"}
 	}
 	return claims, nil
 }
@@ -133,7 +143,7 @@ func (a *auditor) trusted(name string, data []byte) (done bool, err error) {
 	case *jwt.OperatorClaims:
 		err = checkVersion(c.Version)
 	default:
-		err = &foreignJWT{kind}
+		err = newForeign(kind)
 	}
 	if err != nil {
 		return true, err

@@ -109,7 +109,7 @@ func userClaims(token string) (*jwt.UserClaims, error) {
 	}
 	user, ok := claims.(*jwt.UserClaims)
 	if !ok {
-		return nil, &foreignJWT{string(claims.ClaimType())}
+		return nil, newForeign(string(claims.ClaimType()))
 	}
 	return user, checkVersion(user.Version)
 }
