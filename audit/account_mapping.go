@@ -131,11 +131,13 @@ func (a *auditor) mappings(p *Principal, c *jwt.AccountClaims, beyond bool) {
 // mapped finds subjects that a user publishes through a mapping of its account without a grant, or against a deny (A040): the
 // broker checks the subject that the mapping gives.
 func (a *auditor) mapped(p *Principal, acc *account) {
-	if len(acc.Mappings) == 0 || p.Pub.Open && len(p.Pub.Deny) == 0 {
+	if p.Pub.Open && len(p.Pub.Deny) == 0 {
 		return
 	}
-	all := mappingsOf(acc.AccountClaims)
-	for _, m := range all {
+	for _, twin := range acc.twins {
+		a.mapped(p, twin)
+	}
+	for _, m := range mappingsOf(acc.AccountClaims) {
 		for _, e := range p.Pub.allows() {
 			hit, ok := subject.Intersect(m.lands(), e.Pattern)
 			if !ok {

@@ -23,7 +23,8 @@ type trust struct {
 
 type account struct {
 	*jwt.AccountClaims
-	file string
+	token string
+	twins []*account // other JWTs of the account with the same iat: which of them a broker has is not known
 }
 
 // stranger is a key that signed something here and was not given itself.
@@ -56,8 +57,8 @@ func (t *trust) learn(path string, data []byte) {
 	ofStore := filepath.Base(path) == filepath.Base(dir)+".jwt"
 	switch c := claims.(type) {
 	case *jwt.AccountClaims:
-		if old := t.accounts[c.Subject]; c.Version >= 2 && (old == nil || c.IssuedAt > old.IssuedAt) {
-			t.accounts[c.Subject] = &account{c, path}
+		if c.Version >= 2 {
+			t.learnAccount(&account{AccountClaims: c, token: token})
 		}
 		if ofStore && filepath.Base(filepath.Dir(dir)) == "accounts" {
 			t.homes[dir] = c.Subject
@@ -69,6 +70,17 @@ func (t *trust) learn(path string, data []byte) {
 		if ofStore {
 			t.stores[dir] = c.Subject
 		}
+	}
+}
+
+// learnAccount keeps the newest JWT of an account.
+func (t *trust) learnAccount(acc *account) {
+	old := t.accounts[acc.Subject]
+	switch {
+	case old == nil || acc.IssuedAt > old.IssuedAt:
+		t.accounts[acc.Subject] = acc
+	case acc.IssuedAt == old.IssuedAt && acc.token != old.token && !slices.ContainsFunc(old.twins, func(x *account) bool { return x.token == acc.token }):
+		old.twins = append(old.twins, acc)
 	}
 }
 

@@ -28,6 +28,25 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestAccountPages: every check of accounts has its page, under its own title.
+func TestAccountPages(t *testing.T) {
+	for _, c := range accountChecks() {
+		data, err := os.ReadFile("../docs/invariants/" + c.Code + ".md")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := fmt.Sprintf("# %s: %s\n", c.Code, c.Title); !strings.HasPrefix(string(data), want) {
+			t.Errorf("%s.md begins with %.60q, want %q", c.Code, data, want)
+		}
+		for _, part := range []string{"Summary", "Violates", "Passes", "Why", "What to do", "Residual risk"} {
+			if !strings.Contains(string(data), "\n## "+part+"\n") {
+				t.Errorf("%s.md has no part %q", c.Code, part)
+			}
+		}
+	}
+}
+
 func TestChecksAreComplete(t *testing.T) {
 	var codes []string
 	for _, c := range Checks() {

@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "lacks": lacks, "broker": broker, "onlynone": onlyNone, "sameas": sameAs, "truncate": truncate,
+			"exits": exits, "lacks": lacks, "broker": broker, "onlynone": onlyNone, "remap": remap, "sameas": sameAs, "truncate": truncate,
 			"oldserver": oldServer, "holdlock": holdLock, "snapshot": snapshot, "stockserver": stockServerOn, "killstock": killStock,
 		},
 		Setup: func(env *testscript.Env) error {
