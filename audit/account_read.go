@@ -49,8 +49,11 @@ func oneToken(data []byte) (string, error) {
 		}
 		return string(text), nil
 	}
+	if !bytes.Contains(data, []byte("-----BEGIN NATS ")) || bytes.Contains(data, []byte("-----BEGIN NATS USER JWT")) || bytes.Contains(data, []byte("NKEY SEED")) {
+		return "", nil // most files are a user's
+	}
 	found := armour.FindAllSubmatchIndex(data, 2)
-	if len(found) == 0 || string(data[found[0][2]:found[0][3]]) == "USER" || bytes.Contains(data, []byte("NKEY SEED")) {
+	if len(found) == 0 {
 		return "", nil
 	}
 	if len(found) > 1 {

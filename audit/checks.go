@@ -1,6 +1,9 @@
 package audit
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Check describes one generic check: a rule of NATS hygiene that holds for any contract and for none.
 type Check struct {
@@ -71,12 +74,19 @@ func credentialChecks() []Check {
 	}
 }
 
+// checkIndex is the list by code.
+var checkIndex = sync.OnceValue(func() map[string]Check {
+	out := map[string]Check{}
+	for _, c := range Checks() {
+		out[c.Code] = c
+	}
+	return out
+})
+
 // check returns the description of a generic code.
 func check(code string) Check {
-	for _, c := range Checks() {
-		if c.Code == code {
-			return c
-		}
+	if c, ok := checkIndex()[code]; ok {
+		return c
 	}
 	return Check{Code: code, Severity: Error}
 }
