@@ -73,6 +73,18 @@ func accountCases() []accountCase {
 		{codeImport, "token for another subject", false, imports(func(in *jwt.Import) { in.Subject = "app.else.>" }), []string{"error:"}},
 		{codeImport, "token that is none", false, imports(func(in *jwt.Import) { in.Token = "x" }), []string{"error:"}},
 		{codeImport, "no share row", true, imports(func(*jwt.Import) {}), []string{"error:app.feed.rest"}},
+		{codeImport, "a share row", true, func(t *testing.T, h *house) {
+			h.account.Name = "main-back"
+			other := newKey(t, nkeys.CreateAccount)
+			act := jwt.NewActivationClaims(h.account.Subject)
+			act.ImportSubject, act.ImportType = "app.main.shared.>", jwt.Stream
+			token, err := act.Encode(other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.account.Imports = jwt.Imports{{Account: public(t, other), Subject: "app.main.shared.>", Type: jwt.Stream, Token: token}}
+		}, nil},
+		{codeImport, "a share row of the exporter", true, imports(func(in *jwt.Import) { in.Subject, in.Token = "app.main.shared.>", "" }), []string{"error:app.main.shared.rest"}},
 		{codeImport, "private stream", false, imports(func(*jwt.Import) {}), nil},
 
 		{codeDefaults, "absent", false, func(_ *testing.T, h *house) { h.account.DefaultPermissions = jwt.Permissions{} }, []string{"note:"}},

@@ -202,3 +202,46 @@ func TestDefaultPermissionsAreReal(t *testing.T) {
 		t.Errorf("the default grant does not hold: %v", errs)
 	}
 }
+
+// TestExportIsReal: through a public service export another account publishes as any sender; a private one refuses the import.
+func TestExportIsReal(t *testing.T) {
+	t.Parallel()
+	s := natstest.Start(t)
+	listener := s.Raw(t, s.User(t, jwt.Permissions{}))
+	listener.Do(natstest.SubOp("app.>", "", "1"))
+	for _, tt := range []struct {
+		name    string
+		private bool
+		want    []string // severities of A041
+	}{{"public", false, []string{Error}}, {"private", true, []string{}}} {
+		s.UpdateAccount(t, s.Account, func(c *jwt.AccountClaims) {
+			c.Exports = jwt.Exports{{Subject: "app.talk.*", Type: jwt.Service, TokenReq: tt.private}}
+		})
+		other := s.NewAccount(t, "OTHER-"+tt.name, func(c *jwt.AccountClaims) {
+			c.Imports = jwt.Imports{{Account: s.Account.PublicKey(), Subject: "app.talk.*", Type: jwt.Service}}
+		})
+		s.Raw(t, other.User(t, jwt.Permissions{})).Do(natstest.PubOp("app.talk.alice", "", tt.name))
+		sender := s.Raw(t, s.User(t, jwt.Permissions{}))
+		sender.Do(natstest.PubOp("app.talk.end", "", "")) // the control: what comes before it was let in
+		heard := []string{}
+		for len(heard) == 0 || heard[len(heard)-1] != "app.talk.end" {
+			for _, m := range listener.Await().Msgs {
+				heard = append(heard, m.Subject)
+			}
+		}
+		want := []string{"app.talk.alice", "app.talk.end"}
+		if tt.private {
+			want = want[1:]
+		}
+		if diff := cmp.Diff(want, heard); diff != "" {
+			t.Errorf("%s: heard (-want +got):\n%s", tt.name, diff)
+		}
+		r, err := Bytes(Config{Now: time.Now().Add(time.Second)}, "account.jwt", []byte(s.Account.JWT(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := severities(r, codeExport); !cmp.Equal(tt.want, got) {
+			t.Errorf("%s: A041, got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/jwt/v2"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // trust is what the accounts and operators of one audit say. It is learned before anything is judged, so that the order of files
@@ -131,5 +133,5 @@ func (t *trust) meet(what, key, file, name string) {
 
 // entityName is what findings call an account or operator.
 func entityName(kind string, c *jwt.ClaimsData) string {
-	return kind + " " + cmp.Or(c.Name, c.Subject)
+	return kind + " " + contract.Redact(cmp.Or(c.Name, c.Subject))
 }

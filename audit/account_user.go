@@ -26,7 +26,7 @@ func (a *auditor) joinAccount(p *Principal) bool {
 	if uc.IssuerAccount != "" {
 		key = uc.IssuerAccount
 	}
-	p.System = a.trust.isSystem(key)
+	p.System = p.System || a.trust.isSystem(key)
 	if home := a.trust.homes[filepath.Dir(filepath.Dir(p.File))]; home != "" && filepath.Base(filepath.Dir(p.File)) == "users" && home != key {
 		a.report(p, codeForeignSign, Entry{}, "", "stands among the users of account "+home+" and is of account "+key)
 	}

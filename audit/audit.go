@@ -109,7 +109,7 @@ func (a *auditor) report(p *Principal, code string, e Entry, witness, message st
 // reportAs is report where the circumstances decide the severity.
 func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness, message string) {
 	c := check(code)
-	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: message})
+	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message)})
 }
 
 // add completes a finding with what it is about and keeps it once.

@@ -2,6 +2,9 @@
 // holds for every contract and for none, and by the invariants that a contract declares as data. Each finding carries a code, a
 // severity, a citation and, where something is admitted, a concrete subject as witness.
 //
+// Accounts and operators are judged beside the users: what they say is learned before anything is judged, and each user is joined to
+// its account for its signer, its revocation and the permissions that a scope or the defaults give it.
+//
 // It owns the findings, their order and their two renderings. It judges the permissions that the broker would read, never the
 // rows they came from; rows are joined afterwards, so that a fault of the compiler cannot vouch for itself. Decisions are made
 // on sets of subjects by internal/subject, never on text. It refuses to guess: what it cannot judge becomes a finding of its own

@@ -14,7 +14,8 @@ import (
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
-// Paths judges files and directories of them: .creds files, user JWTs, compiled sets. A directory is read in name order, each
+// Paths judges files and directories of them: .creds files, JWTs of users, accounts and operators, compiled sets. Users are joined to
+// the accounts that are among them, whatever the order. A directory is read in name order, each
 // real file and directory once, so symlink loops end; files in it that are none of these are counted as skipped. A named file
 // must be one, and a named directory must hold one. What cannot be read is returned as [contract.Problems] beside a report on
 // the rest; where no file was judged, the report is nil and the error is not.

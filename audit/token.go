@@ -20,7 +20,7 @@ const (
 
 // userPrincipal reads a decoded user JWT. Its tags are claims: they say which rules it is held to, never what it may do.
 func (a *auditor) userPrincipal(uc *jwt.UserClaims, file string) *Principal {
-	p := &Principal{Name: cmp.Or(uc.Name, uc.Subject), File: file, Trust: contract.TrustUntrusted}
+	p := &Principal{Name: contract.Redact(cmp.Or(uc.Name, uc.Subject)), File: file, Trust: contract.TrustUntrusted}
 	p.Pub, p.Sub, p.Ignored = newDirections(
 		subject.Texts{Allow: uc.Pub.Allow, Deny: uc.Pub.Deny}, subject.Texts{Allow: uc.Sub.Allow, Deny: uc.Sub.Deny})
 	p.Token = &Token{Issued: uc.IssuedAt, Expires: uc.Expires, ConnTypes: uc.AllowedConnectionTypes,
