@@ -20,7 +20,9 @@ func TestUnstatedIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := func(uid string) string { return "cotal.main.ep.one.manager.stop.self.local.dev." + uid + ".local.dev." + uid + ".n" }
+	entry := func(uid string) string {
+		return "cotal.main.ep.one.manager.stop.self.local.dev." + uid + ".local.dev." + uid + ".n"
+	}
 	one, two := entry("aaaaaaaaaaaaaaaaaaaaaaaaaa"), entry("bbbbbbbbbbbbbbbbbbbbbbbbbb")
 	for _, tt := range []struct {
 		name string
