@@ -17,6 +17,8 @@ type Config struct {
 	Topology string             // of the contract; "" is its default
 	Space    string             // that the contract itself is compiled for; "" picks a sample
 	Now      time.Time          // the clock; zero: nothing is judged by it
+	// ControlLine is the max_control_line of the servers that the credentials connect to; 0: sizes are not judged.
+	ControlLine int
 }
 
 // auditor collects the findings of one audit.
@@ -26,6 +28,7 @@ type auditor struct {
 	rows     map[string]*contract.Row
 	rules    map[string][]rule // of a space, once resolved
 	shapes   map[string]*shape // of a profile in a space, once compiled
+	stores   map[string]*stores
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
@@ -33,7 +36,7 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, stores: map[string]*stores{}, seen: map[string]int{}, profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -99,8 +102,35 @@ func (a *auditor) profile(name string) *contract.Profile {
 
 // report adds the finding of a generic check.
 func (a *auditor) report(p *Principal, code string, e Entry, witness, message string) {
+	severity := check(code).Severity
+	if isPower(code) && a.cfg.Contract != nil {
+		severity = Error
+	}
+	a.reportAs(p, code, severity, e, witness, message)
+}
+
+// reportAs adds the finding with a severity of its own, or as a note where a residual of the entry's row declares it.
+func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness, message string) {
 	c := check(code)
-	a.add(p, e, Finding{Code: code, Severity: c.Severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: message})
+	if residual, row := a.declared(e.Rows, code); residual != "" {
+		severity = Note
+		message += fmt.Sprintf("; declared by residual %s of row %s", residual, row)
+	}
+	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: message})
+}
+
+// declared returns the residual of one of the rows that says what a code is about.
+func (a *auditor) declared(rows []string, code string) (residual, row string) {
+	for _, id := range rows {
+		if r := a.rows[id]; r != nil {
+			for _, name := range r.Residuals {
+				if known := a.cfg.Contract.Residuals[name]; known != nil && slices.Contains(known.Covers, code) {
+					return name, id
+				}
+			}
+		}
+	}
+	return "", ""
 }
 
 // add completes a finding with what it is about and keeps it once.

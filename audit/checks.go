@@ -1,6 +1,9 @@
 package audit
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Check describes one generic check: a rule of NATS hygiene that holds for any contract and for none.
 type Check struct {
@@ -33,7 +36,7 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), residualChecks())
 }
 
 func residualChecks() []Check {
@@ -71,9 +74,11 @@ func credentialChecks() []Check {
 	}
 }
 
+var allChecks = sync.OnceValue(Checks)
+
 // check returns the description of a generic code.
 func check(code string) Check {
-	for _, c := range Checks() {
+	for _, c := range allChecks() {
 		if c.Code == code {
 			return c
 		}

@@ -26,16 +26,27 @@ func (a *auditor) hygiene(p *Principal) {
 		a.report(p, codeIgnored, Entry{}, "", why)
 	}
 	a.allowAll(p)
+	a.systemUser(p)
 	a.inboxes(p)
 	for _, d := range p.directions() {
 		for _, e := range d.allows() {
-			a.rawRoot(p, d, e)
+			if a.rawRoot(p, d, e) {
+				continue // it says all that the finer checks would
+			}
+			a.systemGrant(p, d, e)
+			if d == &p.Pub {
+				a.apiPowers(p, e)
+				a.acks(p, e)
+				a.headers(p, e)
+			}
 		}
 		for _, e := range slices.Concat(d.Allow, d.Deny) {
 			a.embedded(p, d, e)
 		}
 	}
 	a.openStars(p)
+	a.mute(p)
+	a.halves(p)
 	for _, e := range p.Pub.Allow {
 		if strings.HasSuffix(string(e.Pattern), ".*") {
 			if w, ok := p.reaches(&p.Pub, e, apiRoot+">"); ok {
@@ -63,6 +74,7 @@ func (a *auditor) token(p *Principal) {
 		a.report(p, codeFutureIat, Entry{}, "", fmt.Sprintf("iat is %s, the clock says %s",
 			time.Unix(t.Issued, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
 	}
+	a.controlLine(p)
 	if t.Responses {
 		a.report(p, codeResponses, Entry{}, "", "whoever sends a request chooses a subject that this credential may publish, denied or not")
 	}

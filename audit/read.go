@@ -65,17 +65,24 @@ func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []*Principal{a.userPrincipal(parsed.Claims, name)}, nil
+		return a.user(parsed.Claims, name, len(parsed.JWT)), nil
 	case bytes.HasPrefix(text, []byte("eyJ")):
 		claims, err := userClaims(string(text))
 		if err != nil {
 			return nil, err
 		}
-		return []*Principal{a.userPrincipal(claims, name)}, nil
+		return a.user(claims, name, len(text)), nil
 	case looksCompiled(text):
 		return a.setPrincipals(name, text)
 	}
 	return nil, errForeign
+}
+
+// user is the one principal of a JWT of so many bytes.
+func (a *auditor) user(claims *jwt.UserClaims, name string, size int) []*Principal {
+	p := a.userPrincipal(claims, name)
+	p.Token.Size = size
+	return []*Principal{p}
 }
 
 // userClaims decodes a user JWT. What jwt/v2 says about a bad one may quote it, so it is not passed on.

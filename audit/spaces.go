@@ -17,6 +17,13 @@ const maxSpaces = 16
 // where a subject prefix of the contract names it. A credential that names none is judged in a sample space, where its wildcards
 // reach as they do in every other.
 func (a *auditor) spaces(p *Principal) []string {
+	if p.in == nil {
+		p.in = a.spacesOf(p)
+	}
+	return p.in
+}
+
+func (a *auditor) spacesOf(p *Principal) []string {
 	found := map[string]bool{}
 	for _, symbol := range contract.Sorted(a.cfg.Contract.Symbols) {
 		prefix, ok := spacePrefix(symbol)
