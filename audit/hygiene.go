@@ -30,13 +30,18 @@ func (a *auditor) hygiene(p *Principal) {
 	a.inboxes(p)
 	for _, d := range p.directions() {
 		for _, e := range d.allows() {
-			if a.rawRoot(p, d, e) {
-				continue // it says all that the finer checks would
+			// What is the broker's begins with "$". A raw root says all that the finer checks would.
+			if broker := strings.IndexByte("$*>", e.Pattern[0]) >= 0; broker {
+				if a.rawRoot(p, d, e) {
+					continue
+				}
+				a.systemGrant(p, d, e)
+				if d == &p.Pub {
+					a.apiPowers(p, e)
+					a.acks(p, e)
+				}
 			}
-			a.systemGrant(p, d, e)
 			if d == &p.Pub {
-				a.apiPowers(p, e)
-				a.acks(p, e)
 				a.headers(p, e)
 			}
 		}
@@ -121,6 +126,7 @@ const inboxPrefix = "_INBOX"
 // or the own prefix of another.
 func (a *auditor) inboxes(p *Principal) {
 	own := p.inboxPrefix()
+	shared := []subject.Pattern{subject.Pattern(inboxPrefix + "." + p.fresh() + ".>"), subject.Pattern(inboxPrefix + "_" + p.fresh() + ".>")}
 	for _, e := range p.Sub.allows() {
 		first, _, _ := strings.Cut(string(e.Pattern), ".")
 		switch foreign := subject.Pattern(first); {
@@ -129,7 +135,7 @@ func (a *auditor) inboxes(p *Principal) {
 				a.report(p, codeInbox, e, w, "subscribes the inbox of another connection, its own is "+orNone(own))
 			}
 		default:
-			for _, family := range []subject.Pattern{subject.Pattern(inboxPrefix + "." + p.fresh() + ".>"), subject.Pattern(inboxPrefix + "_" + p.fresh() + ".>")} {
+			for _, family := range shared {
 				if w, ok := p.reaches(&p.Sub, e, family); ok {
 					a.report(p, codeInbox, e, w, "hears the replies to every connection whose inbox it matches")
 					break

@@ -68,20 +68,17 @@ func managing() []string {
 
 // apiPowers reports what a publish entry conveys over JetStream (A014 to A018, A020, A021).
 func (a *auditor) apiPowers(p *Principal, e Entry) {
-	t := p.api(e)
-	if t == nil {
-		return
-	}
-	if first := t.first(e); first != "" {
-		a.powers(p, e, t.powers[first])
-	} else {
+	t, named := p.api(e)
+	switch {
+	case t == nil:
+	case named != nil:
+		a.powers(p, e, named.powers)
+	default:
 		for _, v := range t.verbs {
-			if powers := t.powers[v.first]; len(powers) > 0 && (subject.Overlaps(e.Pattern, v.below) || subject.Overlaps(e.Pattern, v.bare)) {
-				a.powers(p, e, powers)
-			}
+			a.powers(p, e, v.powers)
 		}
+		a.unknownVerb(p, e, t)
 	}
-	a.unknownVerb(p, e, t)
 }
 
 func (a *auditor) powers(p *Principal, e Entry, powers []power) {
@@ -103,11 +100,6 @@ func (a *auditor) powers(p *Principal, e Entry, powers []power) {
 
 // unknownVerb finds an API grant on a verb that the closed table does not hold (A020): what it will mean is not known.
 func (a *auditor) unknownVerb(p *Principal, e Entry, t *apiTable) {
-	for _, known := range t.closed {
-		if subject.Covers(known, e.Pattern) {
-			return
-		}
-	}
 	if w, ok := p.reaches(&p.Pub, e, subject.Pattern(t.root+">"), t.closed...); ok {
 		a.report(p, codeUnknownVerb, e, w, "reaches a verb of the JetStream API that is not in the closed table of nats-server 2.15")
 	}

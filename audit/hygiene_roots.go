@@ -18,8 +18,8 @@ func (a *auditor) rawRoot(p *Principal, d *Direction, e Entry) bool {
 }
 
 func (p *Principal) rawAuthority(d *Direction, e Entry) (witness, what string) {
-	if first, _, _ := strings.Cut(string(e.Pattern), "."); first != "*" && first != ">" && first[0] != '$' {
-		return "", "" // most entries: a broker's family begins with "$"
+	if rest, ok := strings.CutPrefix(string(e.Pattern), apiRoot); ok && ownAPI.named(rest) != nil {
+		return "", "" // one verb, written out
 	}
 	verbs := p.verbsReached(d, e)
 	for _, root := range []subject.Pattern{">", "$JS.>", ackRoot + ">", "$SYS.>", "$SYS.REQ.>"} {

@@ -103,8 +103,15 @@ func (a *auditor) headers(p *Principal, e Entry) {
 			for i := range s.risky {
 				a.intoStore(p, e, &s.risky[i])
 			}
-			declared = append(declared, s.buckets...)
+			if declared == nil {
+				declared = s.buckets
+			} else {
+				declared = slices.Concat(declared, s.buckets)
+			}
 		}
+	}
+	if strings.IndexByte("$*>", e.Pattern[0]) < 0 {
+		return
 	}
 	for _, root := range []subject.Pattern{"$KV.>", "$O.>"} {
 		if !subject.Overlaps(e.Pattern, root) {
