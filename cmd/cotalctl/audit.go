@@ -5,6 +5,8 @@ import "github.com/cotalctl/cotalctl/audit"
 type auditCmd struct {
 	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
 	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
+	ControlLine int `help:"Judge whether a JWT's CONNECT fits a max_control_line of so many bytes. Default: not judged." placeholder:"N"`
 	dirFlag
 	contractFlags
 	outputFlag
@@ -20,7 +22,7 @@ func (c *auditCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now()}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), ControlLine: c.ControlLine}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)
