@@ -29,6 +29,7 @@ type auditor struct {
 	rules    map[string][]rule // of a space, once resolved
 	shapes   map[string]*shape // of a profile in a space, once compiled
 	stores   map[string]*stores
+	words    map[string]residualText // of a row's residuals
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
@@ -36,7 +37,7 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, stores: map[string]*stores{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, stores: map[string]*stores{}, words: map[string]residualText{}, seen: map[string]int{}, profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -196,6 +197,22 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 		return
 	}
 	a.seen[key] = len(a.out.Findings)
+	words := a.residualWords(row)
+	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
+		Message: words.text, File: p.File, residuals: row.Residuals}
+	if f.File == "" {
+		f.File, f.Line = row.Pos.File, row.Pos.Line
+	}
+	a.out.Findings = append(a.out.Findings, f)
+}
+
+// residualText is what A100 says of a row, whoever holds it.
+type residualText struct{ text, severity string }
+
+func (a *auditor) residualWords(row *contract.Row) residualText {
+	if w, ok := a.words[row.ID]; ok {
+		return w
+	}
 	said := make([]string, len(row.Residuals))
 	for i, id := range row.Residuals {
 		said[i] = id
@@ -204,12 +221,9 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 			a.out.residuals[id] = said[i]
 		}
 	}
-	f := Finding{Code: codeResidual, Severity: a.residualSeverity(row.Residuals), Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
-		Message: strings.Join(said, "; "), File: p.File, residuals: row.Residuals}
-	if f.File == "" {
-		f.File, f.Line = row.Pos.File, row.Pos.Line
-	}
-	a.out.Findings = append(a.out.Findings, f)
+	w := residualText{strings.Join(said, "; "), a.residualSeverity(row.Residuals)}
+	a.words[row.ID] = w
+	return w
 }
 
 // residualSeverity is a warning where the contract says so for one of the residuals in this topology, else a note.

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/cotalctl/cotalctl/audit"
+import (
+	"fmt"
+
+	"github.com/cotalctl/cotalctl/audit"
+)
 
 type auditCmd struct {
 	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
@@ -18,6 +22,9 @@ func (auditCmd) Help() string {
 }
 
 func (c *auditCmd) Run(a *app) error {
+	if c.ControlLine < 0 {
+		return usage(fmt.Errorf("--control-line, got %d, want a number of bytes", c.ControlLine), "")
+	}
 	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
