@@ -180,10 +180,12 @@ func messageKey(f Finding) string {
 
 // residuals notes what the contract says that a holder of the row can still do, once per row (A100).
 func (a *auditor) residuals(p *Principal) {
+	met := map[string]bool{}
 	for _, d := range p.directions() {
 		for _, e := range d.Allow {
 			for _, id := range e.Rows {
-				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 {
+				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 && !met[id] {
+					met[id] = true
 					a.residual(p, e, row)
 				}
 			}
