@@ -157,3 +157,22 @@ func cleanSet(t *testing.T, cfg Config, set *compile.PermissionSet) {
 		}
 	}
 }
+
+// TestRedundancyIsNoFinding: an entry that stands twice, or that another covers, admits nothing more.
+func TestRedundancyIsNoFinding(t *testing.T) {
+	c := testContract(t)
+	uc := user(t, c, "worker", worker(), pubAllow("app.main.status.alice.dev", "app.main.status.alice.dev"))
+	if got := codes(judged(t, c, uc)); len(got) > 0 {
+		t.Errorf("twice: got %v, want none", got)
+	}
+	for _, entries := range [][]string{{"$KV.b.k"}, {"$KV.b.>", "$KV.b.k", "$KV.b.k"}} {
+		uc := user(t, c, "worker", worker(), pubOnly(entries...))
+		r, err := Bytes(Config{}, "u", signed(t, uc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{codeHeaders, codeHalf}, codes(r)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", entries, diff)
+		}
+	}
+}
