@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +44,10 @@ func (a *auditor) hygiene(p *Principal) {
 				a.headers(p, e)
 			}
 		}
-		for _, e := range slices.Concat(d.Allow, d.Deny) {
-			a.embedded(p, d, e)
+		for _, list := range [...][]Entry{d.Allow, d.Deny} {
+			for _, e := range list {
+				a.embedded(p, d, e)
+			}
 		}
 	}
 	a.openStars(p)
@@ -176,18 +177,25 @@ func (p *Principal) fresh() string {
 	if p.unnamed != "" {
 		return p.unnamed
 	}
-	var all strings.Builder
-	for _, d := range p.directions() {
-		for _, e := range slices.Concat(d.Allow, d.Deny) {
-			all.WriteString(string(e.Pattern))
-			all.WriteByte(' ')
-		}
-	}
-	p.unnamed = "another"
-	for n := 2; strings.Contains(all.String(), p.unnamed); n++ {
-		p.unnamed = fmt.Sprint("another", n)
+	p.unnamed = usualFresh
+	for n := 2; p.names(p.unnamed); n++ {
+		p.unnamed = fmt.Sprint(usualFresh, n)
 	}
 	return p.unnamed
+}
+
+// names reports whether a text stands anywhere in the principal's entries.
+func (p *Principal) names(text string) bool {
+	for _, d := range p.directions() {
+		for _, list := range [...][]Entry{d.Allow, d.Deny} {
+			for i := range list {
+				if strings.Contains(string(list[i].Pattern), text) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // embedded finds wildcards inside a longer token, which the broker takes literally (A007).
