@@ -160,19 +160,19 @@ func TestHalvesFailInClients(t *testing.T) {
 		{pull, []string{apiRoot + "CONSUMER.MSG.NEXT.S.c", apiRoot + "CONSUMER.INFO.S.c"}, "$JS.ACK.S.c.>", "$JS.ACK.S.c."},
 	} {
 		b.holder(tt.half...).fires(codeHalf, true)
-		if err, denied := b.try(tt.do, tt.half...); err == nil || !strings.Contains(denied, tt.denied) {
+		if denied, err := b.try(tt.do, tt.half...); err == nil || !strings.Contains(denied, tt.denied) {
 			t.Errorf("%v: got %v and %q, want a failure for %s", tt.half, err, denied, tt.denied)
 		}
 		whole := append(slices.Clone(tt.half), tt.other)
 		b.holder(whole...).fires(codeHalf, false)
-		if err, denied := b.try(tt.do, whole...); err != nil || denied != "" {
+		if denied, err := b.try(tt.do, whole...); err != nil || denied != "" {
 			t.Errorf("%v: got %v and %q, want it to work", whole, err, denied)
 		}
 	}
 }
 
 // try runs a client's call with these grants, and ends it at the first refusal, which it returns.
-func (b *powerBench) try(do func(context.Context, jetstream.JetStream) error, grants ...string) (err error, denied string) {
+func (b *powerBench) try(do func(context.Context, jetstream.JetStream) error, grants ...string) (denied string, err error) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
 	defer cancel()
@@ -191,7 +191,7 @@ func (b *powerBench) try(do func(context.Context, jetstream.JetStream) error, gr
 	case denied = <-refusals:
 	default:
 	}
-	return err, denied
+	return denied, err
 }
 
 // TestTooLongDoesNotConnect: the credential that A027 names is refused by a server of that control line, a shorter one is not.
