@@ -167,10 +167,10 @@ func accountCases() []accountCase {
 		{codeUnknown, "everywhere", false, func(t *testing.T, h *house) {
 			h.scoped(t, "app.own")
 			h.raw["operator"] = func(c map[string]any) { c["odd"] = []any{1, "x", map[string]any{"a": "}\\\""}} }
-			h.raw["account"] = nats(func(n map[string]any) {
+			h.raw["account"] = inNats(func(n map[string]any) {
 				n["signing_keys"].([]any)[0].(map[string]any)["template"].(map[string]any)["odd"] = true
 			})
-			h.raw["user"] = nats(func(n map[string]any) { n["audience_limits"] = "x" })
+			h.raw["user"] = inNats(func(n map[string]any) { n["audience_limits"] = "x" })
 		}, []string{"note:", "note:", "note:"}},
 		{codeUnknown, "a map's keys", false, func(t *testing.T, h *house) {
 			h.account.Mappings = jwt.Mapping{"a.*": {{Subject: "b.$1", Weight: 50, Cluster: "c"}}}

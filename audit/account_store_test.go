@@ -20,7 +20,7 @@ import (
 
 // store writes a house as nsc and the nats tool do: stores/<operator> with its .nsc, the JWTs by name, and a tree of keys and
 // creds beside it.
-func store(t *testing.T, root, operator string, h *house) {
+func nscStore(t *testing.T, root, operator string, h *house) {
 	t.Helper()
 	userKey := newKey(t, nkeys.CreateUser)
 	h.user.Subject = public(t, userKey)
@@ -71,30 +71,30 @@ func TestStores(t *testing.T) {
 		want []string // code and file of everything above a note
 	}{
 		{"in order", func(t *testing.T, root string) {
-			store(t, root, "one", strict(t))
-			store(t, root, "two", strict(t))
+			nscStore(t, root, "one", strict(t))
+			nscStore(t, root, "two", strict(t))
 		}, nil},
 		{"a template, a tag with a wildcard", func(t *testing.T, root string) {
 			h := strict(t)
 			h.user.Tags = jwt.TagList{"owner:*"}
-			store(t, root, "one", h)
+			nscStore(t, root, "one", h)
 		}, []string{"A049 keys/creds/one/main/u.creds", "A049 stores/one/accounts/main/users/u.jwt"}},
 		{"a user by a key of nobody", func(t *testing.T, root string) {
 			h := strict(t)
 			h.userSigner = newKey(t, nkeys.CreateAccount)
-			store(t, root, "one", h)
+			nscStore(t, root, "one", h)
 		}, []string{"A013 keys/creds/one/main/u.creds", "A013 stores/one/accounts/main/users/u.jwt",
 			"A052 keys/creds/one/main/u.creds", "A052 stores/one/accounts/main/users/u.jwt"}},
 		{"an account of the other operator", func(t *testing.T, root string) {
 			one, two := strict(t), strict(t)
 			one.accountSigner = two.accountSigner
-			store(t, root, "one", one)
-			store(t, root, "two", two)
+			nscStore(t, root, "one", one)
+			nscStore(t, root, "two", two)
 		}, []string{"A052 stores/one/accounts/main/main.jwt"}},
 		{"a user of another account", func(t *testing.T, root string) {
 			one, two := strict(t), strict(t)
-			store(t, root, "one", one)
-			store(t, root, "two", two)
+			nscStore(t, root, "one", one)
+			nscStore(t, root, "two", two)
 			write(t, filepath.Join(root, "stores/one/accounts/main/users/u.jwt"), two.files(t)["user"])
 		}, []string{"A052 stores/one/accounts/main/users/u.jwt"}},
 	} {

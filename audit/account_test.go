@@ -111,7 +111,7 @@ func rewritten(t testing.TB, token string, key nkeys.KeyPair, edit func(map[stri
 	return signed + "." + base64.RawURLEncoding.EncodeToString(sig)
 }
 
-func nats(edit func(map[string]any)) func(map[string]any) {
+func inNats(edit func(map[string]any)) func(map[string]any) {
 	return func(claims map[string]any) { edit(claims["nats"].(map[string]any)) }
 }
 

@@ -17,8 +17,88 @@ const (
 // shortAck reports whether a pattern acknowledges on one stream in the shorter shape: "$JS.ACK.<stream>.>", or of one consumer of it.
 // Where the server's domain had the name of that stream it would be of the longer shape too.
 func shortAck(p subject.Pattern) bool {
+	if !strings.HasPrefix(string(p), ackRoot) {
+		return false
+	}
 	t := p.Tokens()
-	return len(t) >= 4 && len(t) <= 5 && strings.HasPrefix(string(p), ackRoot) && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
+	return len(t) >= 4 && len(t) <= 5 && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
+}
+
+// apiVerb is a verb of the closed table with the subjects that carry it, and what there conveys more than an entry says.
+type apiVerb struct {
+	name        string
+	bare, below subject.Pattern
+	powers      []power
+}
+
+// apiTable is the closed table of verbs below one root: the account's own API, or that of a JetStream domain.
+type apiTable struct {
+	root   string
+	verbs  []*apiVerb
+	byName map[string]*apiVerb
+	closed []subject.Pattern // every subject of the table
+	fresh  string            // the token that stands in powers for one that no entry names
+}
+
+func newAPITable(root, fresh string) *apiTable {
+	t := &apiTable{root: root, fresh: fresh, byName: map[string]*apiVerb{}}
+	for _, name := range compile.APIVerbs() {
+		v := &apiVerb{name: name, bare: subject.Pattern(root + name), below: subject.Pattern(root + name + ".>")}
+		t.verbs, t.closed, t.byName[name] = append(t.verbs, v), append(t.closed, v.bare, v.below), v
+	}
+	for _, w := range apiPowers() {
+		v := t.named(w.tail)
+		w.family = subject.Pattern(root + strings.ReplaceAll(w.tail, freshToken, fresh))
+		v.powers = append(v.powers, w)
+	}
+	return t
+}
+
+// maxVerbTokens is how many tokens a verb has at most.
+const maxVerbTokens = 3
+
+// named returns the verb that the text behind the root names in literals, nil where it leaves the verb open or names another.
+func (t *apiTable) named(rest string) *apiVerb {
+	for n, end := 0, 0; n < maxVerbTokens && end < len(rest); n, end = n+1, end+1 {
+		if i := strings.IndexByte(rest[end:], '.'); i >= 0 {
+			end += i
+		} else {
+			end = len(rest)
+		}
+		if v := t.byName[rest[:end]]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// ownAPI is the table of an account's own API for principals that do not name the usual fresh token.
+var ownAPI = newAPITable(apiRoot, usualFresh)
+
+// api returns the table below whose root an entry reaches, nil for none, and the verb where the entry names it. An entry on a
+// domain's API, $JS.<domain>.API.…, is judged below that root: it acts as the same verb does, on the streams of the domain.
+func (p *Principal) api(e Entry) (*apiTable, *apiVerb) {
+	root := apiRoot
+	if rest, own := strings.CutPrefix(string(e.Pattern), apiRoot); own {
+		t := p.tableOf(root)
+		return t, t.named(rest)
+	}
+	if t := e.Pattern.Tokens(); len(t) > 3 && t[0] != ">" && subject.Overlaps(subject.Pattern(t[0]), "$JS") && t[1] != "API" && t[2] == "API" {
+		root = t[0] + "." + t[1] + ".API."
+	} else if !subject.Overlaps(e.Pattern, apiRoot+">") {
+		return nil, nil
+	}
+	t := p.tableOf(root)
+	return t, t.named(strings.TrimPrefix(string(e.Pattern), root))
+}
+
+func (p *Principal) tableOf(root string) *apiTable {
+	if fresh := p.fresh(); p.table == nil || p.table.root != root || p.table.fresh != fresh {
+		if p.table = ownAPI; root != ownAPI.root || fresh != ownAPI.fresh {
+			p.table = newAPITable(root, fresh)
+		}
+	}
+	return p.table
 }
 
 // verbSubjects returns the subjects on which a verb of an invariant acts on a stream; nil for an unknown verb.
@@ -64,12 +144,17 @@ func canonicalVerb(verb string) string {
 
 // verbsReached returns one subject of every API verb that the entry reaches.
 func (p *Principal) verbsReached(d *Direction, e Entry) []string {
-	if !subject.Overlaps(e.Pattern, apiRoot+">") {
+	t, named := p.api(e)
+	if t == nil {
 		return nil
 	}
+	verbs := t.verbs
+	if named != nil {
+		verbs = []*apiVerb{named}
+	}
 	var out []string
-	for _, verb := range compile.APIVerbs() {
-		for _, form := range []subject.Pattern{subject.Pattern(apiRoot + verb + ".>"), subject.Pattern(apiRoot + verb)} {
+	for _, v := range verbs {
+		for _, form := range []subject.Pattern{v.below, v.bare} {
 			if w, ok := p.reaches(d, e, form); ok {
 				out = append(out, w)
 				break

@@ -19,6 +19,8 @@ type Config struct {
 	Space    string             // that the contract itself is compiled for; "" picks a sample
 	Now      time.Time          // the clock; zero: nothing is judged by it
 	Stdin    io.Reader          // what [Paths] reads for the path "-"; nil: that is a file's name
+	// ControlLine is the max_control_line of the servers that the credentials connect to; 0: sizes are not judged.
+	ControlLine int
 }
 
 // auditor collects the findings of one audit.
@@ -29,6 +31,8 @@ type auditor struct {
 	rules    map[string][]rule // of a space, once resolved
 	shapes   map[string]*shape // of a profile in a space, once compiled
 	trust    *trust
+	stores   map[string]*stores
+	words    map[string]residualText // of a row's residuals
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
@@ -36,7 +40,8 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}, trust: newTrust()}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{},
+		trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -103,13 +108,35 @@ func (a *auditor) profile(name string) *contract.Profile {
 
 // report adds the finding of a generic check.
 func (a *auditor) report(p *Principal, code string, e Entry, witness, message string) {
-	a.reportAs(p, code, check(code).Severity, e, witness, message)
+	severity := check(code).Severity
+	if isPower(code) && a.cfg.Contract != nil {
+		severity = Error
+	}
+	a.reportAs(p, code, severity, e, witness, message)
 }
 
-// reportAs is report where the circumstances decide the severity.
+// reportAs adds the finding with a severity of its own, or as a note where a residual of the entry's row declares it.
 func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness, message string) {
 	c := check(code)
+	if residual, row := a.excused(e.Rows, code); residual != "" {
+		severity = Note
+		message += fmt.Sprintf("; declared by residual %s of row %s", residual, row)
+	}
 	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message)})
+}
+
+// excused returns the residual of one of the rows that says what a code is about.
+func (a *auditor) excused(rows []string, code string) (residual, row string) {
+	for _, id := range rows {
+		if r := a.rows[id]; r != nil {
+			for _, name := range r.Residuals {
+				if known := a.cfg.Contract.Residuals[name]; known != nil && slices.Contains(known.Covers, code) {
+					return name, id
+				}
+			}
+		}
+	}
+	return "", ""
 }
 
 // add completes a finding with what it is about and keeps it once.
@@ -158,10 +185,12 @@ func messageKey(f Finding) string {
 
 // residuals notes what the contract says that a holder of the row can still do, once per row (A100).
 func (a *auditor) residuals(p *Principal) {
+	met := map[string]bool{}
 	for _, d := range p.directions() {
 		for _, e := range d.Allow {
 			for _, id := range e.Rows {
-				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 {
+				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 && !met[id] {
+					met[id] = true
 					a.residual(p, e, row)
 				}
 			}
@@ -175,6 +204,22 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 		return
 	}
 	a.seen[key] = len(a.out.Findings)
+	words := a.residualWords(row)
+	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
+		Message: words.text, File: p.File, residuals: row.Residuals}
+	if f.File == "" {
+		f.File, f.Line = row.Pos.File, row.Pos.Line
+	}
+	a.out.Findings = append(a.out.Findings, f)
+}
+
+// residualText is what A100 says of a row, whoever holds it.
+type residualText struct{ text, severity string }
+
+func (a *auditor) residualWords(row *contract.Row) residualText {
+	if w, ok := a.words[row.ID]; ok {
+		return w
+	}
 	said := make([]string, len(row.Residuals))
 	for i, id := range row.Residuals {
 		said[i] = id
@@ -183,12 +228,9 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 			a.out.residuals[id] = said[i]
 		}
 	}
-	f := Finding{Code: codeResidual, Severity: a.residualSeverity(row.Residuals), Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
-		Message: strings.Join(said, "; "), File: p.File, residuals: row.Residuals}
-	if f.File == "" {
-		f.File, f.Line = row.Pos.File, row.Pos.Line
-	}
-	a.out.Findings = append(a.out.Findings, f)
+	w := residualText{strings.Join(said, "; "), a.residualSeverity(row.Residuals)}
+	a.words[row.ID] = w
+	return w
 }
 
 // residualSeverity is a warning where the contract says so for one of the residuals in this topology, else a note.

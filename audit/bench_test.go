@@ -33,3 +33,25 @@ func BenchmarkThousandHolders(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkHygiene runs the generic checks on one decoded credential of many rows.
+func BenchmarkHygiene(b *testing.B) {
+	m, values := newMinter(b)
+	own := maps.Clone(values)
+	own["space"] = "main"
+	data := m.mint(b, own)
+	a, err := newAuditor(m.cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := a.principals("x", data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	a.join(list[0])
+	for b.Loop() {
+		p := *list[0]
+		a.hygiene(&p)
+	}
+	b.ReportMetric(float64(list[0].entryCount()), "entries")
+}

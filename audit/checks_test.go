@@ -50,7 +50,7 @@ func untagged(uc *jwt.UserClaims) { uc.Tags = nil }
 func excess(more ...string) []string { return append([]string{codeExcess}, more...) }
 
 func fixtures() []fixture {
-	return slices.Concat(hygieneFixtures(), tokenFixtures(), excessFixtures(), invariantFixtures())
+	return slices.Concat(hygieneFixtures(), powerFixtures(), grantFixtures(), tokenFixtures(), excessFixtures(), invariantFixtures())
 }
 
 func hygieneFixtures() []fixture {
@@ -66,7 +66,7 @@ func hygieneFixtures() []fixture {
 			}},
 
 		{name: "default prefix", code: codeInbox, edit: subAllow("_INBOX.>"), also: excess(), entry: "_INBOX.>", witness: "_INBOX.another.rest"},
-		{name: "any prefix", code: codeInbox, edit: subAllow("*.x.>"), also: excess(), entry: "*.x.>", witness: "_INBOX_another.x.rest"},
+		{name: "any prefix", code: codeInbox, edit: subAllow("*.x.>"), also: excess(codeSystem), entry: "*.x.>", witness: "_INBOX_another.x.rest"},
 		{name: "another's prefix", code: codeInbox, edit: all(untagged, subAllow("_INBOX_nonce2.>")), also: []string{codeUnjudged},
 			entry: "_INBOX_nonce1.>", witness: "_INBOX_nonce1.rest"},
 		{name: "own prefix", code: codeInbox, passes: true, edit: func(uc *jwt.UserClaims) {}},
@@ -79,7 +79,7 @@ func hygieneFixtures() []fixture {
 		{name: "objects", code: codeRawRoot, edit: subAllow("$O.>"), also: excess(), entry: "$O.>", witness: "$O.another.rest"},
 		{name: "acknowledgements", code: codeRawRoot, edit: pubAllow("$JS.ACK.>"), also: excess(), entry: "$JS.ACK.>", witness: "$JS.ACK.rest"},
 		{name: "system", code: codeRawRoot, edit: subAllow("$SYS.>"), also: excess(), entry: "$SYS.>", witness: "$SYS.rest"},
-		{name: "one verb, one bucket, one event", code: codeRawRoot, passes: true, also: excess(),
+		{name: "one verb, one bucket, one event", code: codeRawRoot, passes: true, also: excess(codeSystem, codeHeaders),
 			edit: all(pubAllow("$JS.API.CONSUMER.MSG.NEXT.S.c", "$KV.b.>", "$JS.ACK.S.c.>"), subAllow("$SYS.ACCOUNT.A.CONNECT"))},
 
 		{name: "open star", code: codeOpenStar, edit: subAllow("a.*"), also: excess(), entry: "a.*", witness: "a.any.rest"},
@@ -176,10 +176,10 @@ func invariantFixtures() []fixture {
 		{name: "epoch left open", code: "T105", profile: "server", edit: swap("app.main.ans.calc.7.>", "app.main.ans.calc.*.x"), also: excess(),
 			entry: "app.main.ans.calc.*.x", witness: "app.main.ans.calc.any.x"},
 		{name: "epoch pinned", code: "T105", profile: "server", passes: true, edit: func(uc *jwt.UserClaims) {}},
-		{name: "raw read", code: "T106", edit: pubAllow("$JS.API.STREAM.MSG.GET.LOG_main"), also: excess(),
+		{name: "raw read", code: "T106", edit: pubAllow("$JS.API.STREAM.MSG.GET.LOG_main"), also: excess(codeWhole),
 			entry: "$JS.API.STREAM.MSG.GET.LOG_main", witness: "$JS.API.STREAM.MSG.GET.LOG_main"},
 		{name: "raw read by its holder", code: "T106", profile: "scanner", passes: true, edit: func(uc *jwt.UserClaims) {}},
-		{name: "raw read of another stream", code: "T106", passes: true, edit: pubAllow("$JS.API.STREAM.MSG.GET.LOG_other"), also: excess()},
+		{name: "raw read of another stream", code: "T106", passes: true, edit: pubAllow("$JS.API.STREAM.MSG.GET.LOG_other"), also: excess(codeWhole)},
 		{name: "lives for ever", code: "T107", edit: func(uc *jwt.UserClaims) { uc.Expires = 0 }, also: []string{codeNoExpiry}},
 		{name: "scanner lives for ever", code: "T107", profile: "scanner", passes: true, edit: func(uc *jwt.UserClaims) { uc.Expires = 0 }},
 	}

@@ -29,12 +29,12 @@ func TestContract(t *testing.T) {
 	if diff := cmp.Diff([]string{}, codes(r)); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	if r.Checked.Profiles != 4 || r.Checked.Invariants != len(Checks())+7 || r.Checked.Entries == 0 {
+	if r.Checked.Profiles != 5 || r.Checked.Invariants != len(Checks())+7 || r.Checked.Entries == 0 {
 		t.Errorf("checked: got %+v", r.Checked)
 	}
 	notes := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Code != codeResidual })
-	if len(notes) != 1 || notes[0].Rows[0] != "POST" || notes[0].File != "rows.yaml" || notes[0].Line != 2 {
-		t.Errorf("residuals: got %+v, want one of row POST at rows.yaml:2", notes)
+	if len(notes) != 2 || notes[1].Rows[0] != "POST" || notes[1].File != "rows.yaml" || notes[1].Line != 2 {
+		t.Errorf("residuals: got %+v, want one of row LOG-READ and one of POST at rows.yaml:2", notes)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestContractProblems(t *testing.T) {
 	c.Invariants[5].Verb = "stream.fold"
 	r, err := Contract(Config{Contract: c, Space: "main"})
 	var probs contract.Problems
-	if !errors.As(err, &probs) || len(probs) != 2 || r == nil || r.Checked.Profiles != 4 {
+	if !errors.As(err, &probs) || len(probs) != 2 || r == nil || r.Checked.Profiles != 5 {
 		t.Errorf("got %v and %v, want two problems and a report", err, r)
 	}
 	if _, err := Contract(Config{Contract: c, Topology: "none"}); err == nil || !strings.Contains(err.Error(), "one of one") {

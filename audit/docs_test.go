@@ -62,3 +62,31 @@ func TestChecksAreComplete(t *testing.T) {
 		t.Errorf("codes: got %v, want them sorted and distinct", codes)
 	}
 }
+
+// TestPages: every code has its page, which says what it is, with an example of each sort.
+func TestPages(t *testing.T) {
+	pages := 0
+	for _, c := range Checks() {
+		data, err := os.ReadFile("../docs/invariants/" + c.Code + ".md")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		pages++
+		text := string(data)
+		if title := "# " + c.Code + ": " + c.Title + "\n"; !strings.HasPrefix(text, title) {
+			t.Errorf("%s.md: got %.60q, want %q", c.Code, text, title)
+		}
+		for _, part := range []string{"Summary", "Violates", "Passes", "Why", "What to do", "Residual risk"} {
+			if !strings.Contains(text, "\n## "+part+"\n\n") {
+				t.Errorf("%s.md has no part %q", c.Code, part)
+			}
+		}
+		if severity := strings.ToUpper(c.Severity[:1]) + c.Severity[1:]; !strings.Contains(text, "## Summary\n\n"+severity) {
+			t.Errorf("%s.md does not begin with the severity %s", c.Code, severity)
+		}
+	}
+	if pages == 0 {
+		t.Error("no page")
+	}
+}

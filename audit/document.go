@@ -47,7 +47,7 @@ func (a *auditor) setPrincipals(file string, text []byte) ([]*Principal, error) 
 	named := map[string]int{}
 	for i, set := range sets {
 		p := a.setPrincipal(set.PermissionSet)
-		p.File = file
+		p.File, p.claimed = file, true
 		if len(sets) > 1 {
 			p.Name = fmt.Sprintf("%s (account %s)", set.Profile, set.Account)
 			if named[p.Name]++; named[p.Name] > 1 { // else the same finding of two would be reported once
@@ -57,6 +57,9 @@ func (a *auditor) setPrincipals(file string, text []byte) ([]*Principal, error) 
 		a.place(p, set.Profile)
 		if c := a.cfg.Contract; c != nil && set.Contract != c.Name {
 			p.doubts = append(p.doubts, fmt.Sprintf("was compiled from contract %q, is judged by %s", set.Contract, c.Name))
+		}
+		if a.topology != nil && set.Topology != a.topology.Name {
+			p.doubts = append(p.doubts, fmt.Sprintf("was compiled for topology %q, is judged in %s", set.Topology, a.topology.Name))
 		}
 		if set.reads > 0 {
 			p.doubts = append(p.doubts, fmt.Sprintf("%d reads stand beside the entries, and not in them: they are not judged", set.reads))

@@ -3,6 +3,7 @@ package audit
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,9 +43,13 @@ func testContract(t testing.TB) *contract.Contract {
 		Symbols:    map[string]contract.Template{"P": tmpl(t, "app.{space}")},
 		Topologies: []*contract.Topology{{Name: "one", Default: true, Accounts: []string{"main"}, Place: map[string]string{"*": "main"}}},
 		Grammars:   map[string]*contract.Grammar{"space": word, "word": word, "nonce": nonce},
-		Residuals:  map[string]*contract.Residual{"ECHO": {ID: "ECHO", Who: "any poster", Can: "flood its room", Bound: "one room"}},
+		Residuals: map[string]*contract.Residual{"ECHO": {ID: "ECHO", Who: "any poster", Can: "flood its room", Bound: "one room"},
+			"DIG": {ID: "DIG", Who: "a scanner", Can: "read the whole log", Bound: "one log", Covers: []string{codeWhole}}},
 		Resources: map[string]*contract.Resource{"LOG": {ID: "LOG", Name: tmpl(t, "LOG_{space}"), Home: "main",
-			Subjects: []contract.Template{tmpl(t, "{P}.log.>")}, Config: map[string]any{}}},
+			Subjects: []contract.Template{tmpl(t, "{P}.log.>")}, Config: map[string]any{}},
+			"BOARD": {ID: "BOARD", Name: tmpl(t, "BOARD_{space}"), Home: "main",
+				Subjects: []contract.Template{tmpl(t, "{P}.board.>")}, Config: map[string]any{"allow_rollup_hdrs": true}},
+			"table": {ID: "table", Bucket: true, Name: tmpl(t, "table_{space}"), Home: "main", Config: map[string]any{"allow_rollup_hdrs": false}}},
 		Profiles: map[string]*contract.Profile{
 			"worker": {Name: "worker", Home: "main", Trust: contract.TrustUntrusted, Lifetime: day, Tags: []string{"owner", "actor"},
 				Params: []*contract.Param{param("owner", word), param("actor", word), conn, rooms}},
@@ -53,6 +58,7 @@ func testContract(t testing.TB) *contract.Contract {
 				Params: []*contract.Param{param("service", word), param("epoch", word), conn}},
 			"scanner": {Name: "scanner", Home: "main", Trust: contract.TrustSealed, Lifetime: contract.Lifetime{Class: contract.LifetimeNone},
 				Params: []*contract.Param{conn}},
+			"watcher": {Name: "watcher", Home: contract.SystemAccount, Trust: contract.TrustSystem, Lifetime: day, Params: []*contract.Param{conn}},
 		},
 		Rows:       testRows(t),
 		Invariants: testInvariants(t),
@@ -77,6 +83,9 @@ func testRows(t testing.TB) []*contract.Row {
 	serverDeny.Deny = true
 	read := row(11, "LOG-READ", "scanner", contract.OpRead, "")
 	read.Op = contract.Op{Kind: contract.OpRead, Resource: "LOG", How: "msg-get", Why: "data"}
+	read.Residuals = []string{"DIG"}
+	ping := row(12, "PING", "watcher", contract.OpSystem, "SERVER.PING.VARZ")
+	ping.Op.Verbs = []string{"request"}
 	return []*contract.Row{
 		row(1, "INBOX", "*", contract.OpSubscribe, "_INBOX_{conn}.>"),
 		post, hear,
@@ -85,7 +94,7 @@ func testRows(t testing.TB) []*contract.Row {
 		row(6, "LOG", "writer", contract.OpPublish, "{P}.log.>"),
 		serve,
 		row(8, "ANSWER", "server", contract.OpPublish, "{P}.ans.{service}.{epoch}.>"),
-		serverDeny, read,
+		serverDeny, read, ping,
 	}
 }
 
@@ -178,7 +187,7 @@ func signed(t testing.TB, uc jwt.Claims) []byte {
 // judged audits claims by the test contract.
 func judged(t testing.TB, c *contract.Contract, uc *jwt.UserClaims) *Report {
 	t.Helper()
-	r, err := Bytes(Config{Contract: c, Now: now()}, "user.jwt", signed(t, uc))
+	r, err := Bytes(Config{Contract: c, Now: now(), ControlLine: 4096}, "user.jwt", signed(t, uc))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,14 +197,18 @@ func judged(t testing.TB, c *contract.Contract, uc *jwt.UserClaims) *Report {
 	return r
 }
 
-// codes lists the distinct codes of a report but the residual note, and the note that a signer was not given.
+// codes lists the distinct codes of a report but the residual note and the note on a signer that was not given, and without what residuals declare.
 func codes(r *Report) []string {
 	out := []string{}
 	for _, f := range r.Findings {
-		if f.Code != codeResidual && f.Code != codeProvenance && !slices.Contains(out, f.Code) {
+		if f.Code != codeResidual && f.Code != codeProvenance && !isDeclared(f) && !slices.Contains(out, f.Code) {
 			out = append(out, f.Code)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+func isDeclared(f Finding) bool {
+	return f.Severity == Note && strings.Contains(f.Message, "; declared by residual ")
 }

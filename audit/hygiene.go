@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,16 +25,34 @@ func (a *auditor) hygiene(p *Principal) {
 		a.report(p, codeIgnored, Entry{}, "", why)
 	}
 	a.allowAll(p)
+	a.systemUser(p)
 	a.inboxes(p)
 	for _, d := range p.directions() {
 		for _, e := range d.allows() {
-			a.rawRoot(p, d, e)
+			// What is the broker's begins with "$". A raw root says all that the finer checks would.
+			if broker := strings.IndexByte("$*>", e.Pattern[0]) >= 0; broker {
+				if a.rawRoot(p, d, e) {
+					continue
+				}
+				a.systemGrant(p, d, e)
+				if d == &p.Pub {
+					a.apiPowers(p, e)
+					a.acks(p, e)
+				}
+			}
+			if d == &p.Pub {
+				a.headers(p, e)
+			}
 		}
-		for _, e := range slices.Concat(d.Allow, d.Deny) {
-			a.embedded(p, d, e)
+		for _, list := range [...][]Entry{d.Allow, d.Deny} {
+			for _, e := range list {
+				a.embedded(p, d, e)
+			}
 		}
 	}
 	a.openStars(p)
+	a.mute(p)
+	a.halves(p)
 	for _, e := range p.Pub.Allow {
 		if strings.HasSuffix(string(e.Pattern), ".*") {
 			if w, ok := p.reaches(&p.Pub, e, apiRoot+">"); ok {
@@ -63,6 +80,7 @@ func (a *auditor) token(p *Principal) {
 		a.report(p, codeFutureIat, Entry{}, "", fmt.Sprintf("iat is %s, the clock says %s",
 			time.Unix(t.Issued, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
 	}
+	a.controlLine(p)
 	if t.Responses {
 		a.report(p, codeResponses, Entry{}, "", "whoever sends a request chooses a subject that this credential may publish, denied or not")
 	}
@@ -109,6 +127,7 @@ const inboxPrefix = "_INBOX"
 // or the own prefix of another.
 func (a *auditor) inboxes(p *Principal) {
 	own := p.inboxPrefix()
+	shared := []subject.Pattern{subject.Pattern(inboxPrefix + "." + p.fresh() + ".>"), subject.Pattern(inboxPrefix + "_" + p.fresh() + ".>")}
 	for _, e := range p.Sub.allows() {
 		first, _, _ := strings.Cut(string(e.Pattern), ".")
 		switch foreign := subject.Pattern(first); {
@@ -117,7 +136,7 @@ func (a *auditor) inboxes(p *Principal) {
 				a.report(p, codeInbox, e, w, "subscribes the inbox of another connection, its own is "+orNone(own))
 			}
 		default:
-			for _, family := range []subject.Pattern{subject.Pattern(inboxPrefix + "." + p.fresh() + ".>"), subject.Pattern(inboxPrefix + "_" + p.fresh() + ".>")} {
+			for _, family := range shared {
 				if w, ok := p.reaches(&p.Sub, e, family); ok {
 					a.report(p, codeInbox, e, w, "hears the replies to every connection whose inbox it matches")
 					break
@@ -158,18 +177,25 @@ func (p *Principal) fresh() string {
 	if p.unnamed != "" {
 		return p.unnamed
 	}
-	var all strings.Builder
-	for _, d := range p.directions() {
-		for _, e := range slices.Concat(d.Allow, d.Deny) {
-			all.WriteString(string(e.Pattern))
-			all.WriteByte(' ')
-		}
-	}
-	p.unnamed = "another"
-	for n := 2; strings.Contains(all.String(), p.unnamed); n++ {
-		p.unnamed = fmt.Sprint("another", n)
+	p.unnamed = usualFresh
+	for n := 2; p.names(p.unnamed); n++ {
+		p.unnamed = fmt.Sprint(usualFresh, n)
 	}
 	return p.unnamed
+}
+
+// names reports whether a text stands anywhere in the principal's entries.
+func (p *Principal) names(text string) bool {
+	for _, d := range p.directions() {
+		for _, list := range [...][]Entry{d.Allow, d.Deny} {
+			for i := range list {
+				if strings.Contains(string(list[i].Pattern), text) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // embedded finds wildcards inside a longer token, which the broker takes literally (A007).

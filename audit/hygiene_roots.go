@@ -2,19 +2,25 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // rawRoot finds an allow entry that covers the root of a broker family, or leaves open which API verb, bucket or store it means
 // (A004). The decision is by coverage and overlap, so *.API.> and $JS.*.STREAM.> are found as $JS.API.> is.
-func (a *auditor) rawRoot(p *Principal, d *Direction, e Entry) {
-	if w, what := p.rawAuthority(d, e); what != "" {
+func (a *auditor) rawRoot(p *Principal, d *Direction, e Entry) bool {
+	w, what := p.rawAuthority(d, e)
+	if what != "" {
 		a.report(p, codeRawRoot, e, w, p.verb(d)+" reaches "+what)
 	}
+	return what != ""
 }
 
 func (p *Principal) rawAuthority(d *Direction, e Entry) (witness, what string) {
+	if rest, ok := strings.CutPrefix(string(e.Pattern), apiRoot); ok && ownAPI.named(rest) != nil {
+		return "", "" // one verb, written out
+	}
 	verbs := p.verbsReached(d, e)
 	for _, root := range []subject.Pattern{">", "$JS.>", ackRoot + ">", "$SYS.>", "$SYS.REQ.>"} {
 		if subject.Covers(e.Pattern, root) {

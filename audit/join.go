@@ -12,10 +12,20 @@ import (
 )
 
 // join puts rows beside the entries of a decoded credential, by comparing them with what its stated profile compiles to for its
-// stated identity, and reports entries that no row gives (A011). A compiled set brings its own rows.
+// stated identity, and reports entries that no row gives (A011). A compiled set that was read states no identity, and the rows that
+// it brings are what anybody may have written there: they are compared in the same way, and count for nothing.
 func (a *auditor) join(p *Principal) {
+	if p.claimed && a.cfg.Contract != nil {
+		for _, d := range p.directions() {
+			for _, list := range [][]Entry{d.Allow, d.Deny} {
+				for i := range list {
+					list[i].Rows = nil
+				}
+			}
+		}
+	}
 	profile := a.profile(p.Profile)
-	if profile == nil || p.Token == nil || p.Token.Scoped {
+	if profile == nil || p.Token == nil && !p.claimed || p.Token != nil && p.Token.Scoped {
 		return
 	}
 	if !a.isSpace(p.Space) {

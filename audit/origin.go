@@ -63,6 +63,14 @@ func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
 	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens {
 		return false, false
 	}
+	for i, t := range o.tokens { // most origins differ in a literal before any wildcard or hole
+		if i >= len(tokens) || t == hole || t == "*" || t == ">" {
+			break
+		}
+		if t != tokens[i] {
+			return false, false
+		}
+	}
 	exact = align(o.tokens, tokens, false)
 	return exact, exact || align(o.tokens, tokens, true)
 }

@@ -69,17 +69,17 @@ func TestEmptyJSON(t *testing.T) {
 	if err := r.WriteJSON(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `{
+	want := fmt.Sprintf(`{
   "schema": "cotalctl/findings/v1",
   "findings": [],
   "checked": {
-    "invariants": ` + fmt.Sprint(len(Checks())) + `,
+    "invariants": %d,
     "profiles": 0,
     "entries": 2,
     "files": 1
   }
 }
-`
+`, len(Checks()))
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("json (-want +got):\n%s", diff)
 	}

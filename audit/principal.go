@@ -14,6 +14,7 @@ type Principal struct {
 	File    string // where it was read, "" for a set compiled here
 	Profile string // a profile of the contract, or "": judged as untrusted
 	Trust   string // of the profile; untrusted where there is none
+	System  bool   // a user of the broker's system account, as far as that is known
 	Space   string // as tagged or compiled, "" where unknown
 	Pub     Direction
 	Sub     Direction
@@ -22,7 +23,6 @@ type Principal struct {
 	// unless the set was Sampled: compiled here from generated parameters, all of which are known.
 	Identity map[string]string
 	Sampled  bool
-	System   bool   // a user of the system account
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 
@@ -32,6 +32,9 @@ type Principal struct {
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
+	claimed bool              // a compiled set that was read: what it says of itself is joined anew
+	in      []string          // spaces in which it is judged, once known
+	table   *apiTable         // the API that was last looked at
 }
 
 // Token is what a user JWT states beside its permissions.
@@ -40,6 +43,7 @@ type Token struct {
 	ConnTypes       []string // as written; empty is every connection type
 	Responses       bool     // allow_responses
 	Scoped          bool     // permissions stand in the account's signing key, not in the JWT
+	Size            int      // bytes of the encoded JWT, 0 where unknown
 }
 
 // Direction is one direction of a permission set.

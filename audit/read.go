@@ -94,14 +94,14 @@ func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {
 	return nil, errForeign
 }
 
-// signedPrincipal is userPrincipal, with what joins it to its account.
+// signedPrincipal is userPrincipal, with the token's size and what joins it to its account.
 func (a *auditor) signedPrincipal(uc *jwt.UserClaims, token, file string) *Principal {
 	p := a.userPrincipal(uc, file)
-	p.claims, p.jwt = uc, token
+	p.claims, p.jwt, p.Token.Size = uc, token, len(token)
 	return p
 }
 
-// userClaims decodes a user JWT.
+// userClaims decodes a user JWT. What jwt/v2 says about a bad one may quote it, so it is not passed on.
 func userClaims(token string) (*jwt.UserClaims, error) {
 	claims, err := decode(token, jwt.UserClaim)
 	if err != nil {

@@ -195,7 +195,12 @@ func (s *shape) filled(open map[string]string) []origin {
 		}
 		o.tokens = slices.Clone(o.tokens)
 		for _, n := range o.open {
-			o.tokens[n] = values.Replace(o.tokens[n])
+			t := o.tokens[n]
+			if v, whole := open[strings.Trim(t, "{}")]; whole && t == placeholder(strings.Trim(t, "{}")) {
+				o.tokens[n] = v
+			} else {
+				o.tokens[n] = values.Replace(t)
+			}
 		}
 	}
 	return out

@@ -17,7 +17,14 @@ const maxSpaces = 16
 // where a subject prefix of the contract names it. A credential that names none is judged in a sample space, where its wildcards
 // reach as they do in every other.
 func (a *auditor) spaces(p *Principal) []string {
-	found := map[string]bool{}
+	if p.in == nil {
+		p.in = a.spacesOf(p)
+	}
+	return p.in
+}
+
+func (a *auditor) spacesOf(p *Principal) []string {
+	found, last := map[string]bool{}, "" // most entries name the space of the one before
 	for _, symbol := range contract.Sorted(a.cfg.Contract.Symbols) {
 		prefix, ok := spacePrefix(symbol)
 		if !ok {
@@ -25,7 +32,8 @@ func (a *auditor) spaces(p *Principal) []string {
 		}
 		for _, d := range p.directions() {
 			for _, e := range d.Allow {
-				if space := spaceIn(prefix, e.Pattern.Tokens()); a.isSpace(space) {
+				if space := spaceIn(prefix, string(e.Pattern)); space != "" && space != last && a.isSpace(space) {
+					last = space
 					found[space] = true
 				}
 			}
@@ -51,19 +59,24 @@ func (a *auditor) isSpace(text string) bool {
 	return isToken(text) && (g == nil || compile.CheckGrammar(g, text) == nil)
 }
 
-// spacePrefix returns the literal tokens before the token of a subject prefix that is exactly the space.
-func spacePrefix(symbol contract.Template) ([]string, bool) {
+// spacePrefix returns the literal text before the token of a subject prefix that is exactly the space.
+func spacePrefix(symbol contract.Template) (string, bool) {
 	tokens := strings.Split(symbol.Source, ".")
 	at := slices.Index(tokens, "{"+compile.SpaceParam+"}")
 	if at < 0 || strings.Contains(strings.Join(tokens[:at], "."), "{") {
-		return nil, false
+		return "", false
 	}
-	return tokens[:at], true
+	if at == 0 {
+		return "", true
+	}
+	return strings.Join(tokens[:at], ".") + ".", true
 }
 
-func spaceIn(prefix, tokens []string) string {
-	if len(tokens) <= len(prefix) || !slices.Equal(tokens[:len(prefix)], prefix) {
+func spaceIn(prefix, pattern string) string {
+	rest, ok := strings.CutPrefix(pattern, prefix)
+	if !ok {
 		return ""
 	}
-	return tokens[len(prefix)]
+	space, _, _ := strings.Cut(rest, ".")
+	return space
 }

@@ -49,7 +49,7 @@ func (a *auditor) place(p *Principal, claimed string) {
 	profile := a.profile(claimed)
 	switch {
 	case profile != nil:
-		p.Profile, p.Trust = profile.Name, profile.Trust
+		p.Profile, p.Trust, p.System = profile.Name, profile.Trust, profile.Home == contract.SystemAccount
 	case a.cfg.Contract == nil:
 	case claimed == "":
 		p.doubts = append(p.doubts, "no profile is stated: judged as untrusted")

@@ -1,10 +1,16 @@
 package main
 
-import "github.com/cotalctl/cotalctl/audit"
+import (
+	"fmt"
+
+	"github.com/cotalctl/cotalctl/audit"
+)
 
 type auditCmd struct {
 	Paths []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself." placeholder:"PATH"`
 	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
+	ControlLine int `help:"Judge whether a JWT's CONNECT fits a max_control_line of so many bytes. Default: not judged." placeholder:"N"`
 	dirFlag
 	contractFlags
 	outputFlag
@@ -16,11 +22,14 @@ func (auditCmd) Help() string {
 }
 
 func (c *auditCmd) Run(a *app) error {
+	if c.ControlLine < 0 {
+		return usage(fmt.Errorf("--control-line, got %d, want a number of bytes", c.ControlLine), "")
+	}
 	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)

@@ -76,7 +76,12 @@ const (
 // ConnectBytes is what the broker holds against max_control_line when a nats.go client of this name connects with the
 // credential: the bytes between "CONNECT " and the line break. A client that sets no name gives "".
 func (c *Credential) ConnectBytes(clientName string) int {
-	return len(connectJWT) + len(c.JWT) + len(connectSig) + signatureSize + len(connectName) + len(appendText(nil, clientName)) + len(connectTail)
+	return ConnectBytes(len(c.JWT), clientName)
+}
+
+// ConnectBytes is that of a user JWT of so many bytes.
+func ConnectBytes(jwtBytes int, clientName string) int {
+	return len(connectJWT) + jwtBytes + len(connectSig) + signatureSize + len(connectName) + len(appendText(nil, clientName)) + len(connectTail)
 }
 
 // ConnectLine is the CONNECT line of a nats.go client of this name in answer to the broker's nonce, line break included. It
