@@ -24,8 +24,9 @@ type auditor struct {
 	cfg      Config
 	topology *contract.Topology
 	rows     map[string]*contract.Row
-	rules    map[string][]rule // of a space, once resolved
-	shapes   map[string]*shape // of a profile in a space, once compiled
+	rules    map[string]*ruleset // of a space, once resolved
+	accounts map[string]string   // of a profile: where all its credentials stand, "" where there are several
+	shapes   map[string]*shape   // of a profile in a space, once compiled
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
@@ -33,7 +34,7 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{}, seen: map[string]int{}, profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract

@@ -101,7 +101,7 @@ func testInvariants(t testing.TB) []*contract.Invariant {
 		{Code: "T102", Kind: KindExclusiveWrite, Severity: Error, Cite: "§2", Families: families("{P}.log.>"), By: []string{"writer"}},
 		{Code: "T103", Kind: KindNever, Severity: Error, Cite: "§3", Families: families("{P}.old.>")},
 		{Code: "T104", Kind: KindQueueOnly, Severity: Error, Cite: "§4", Families: families("{P}.req.>"), Token: 3},
-		{Code: "T105", Kind: KindPinnedToken, Severity: Error, Cite: "§5", Families: families("{P}.ans.>"), Token: 4, Profiles: []string{"server"}},
+		{Code: "T105", Kind: KindPinnedToken, Severity: Error, Cite: "§5", Families: families("{P}.ans.>"), Pinned: []int{4}, Profiles: []string{"server"}},
 		{Code: "T106", Kind: KindVerbHolders, Severity: Error, Cite: "§6", Verb: "stream.msg-get", On: []string{"LOG"}, By: []string{"scanner"}},
 		{Code: "T107", Kind: KindLifetime, Severity: Error, Cite: "§7", Class: contract.LifetimeNone, By: []string{"scanner"}},
 	}

@@ -63,24 +63,38 @@ func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
 	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens {
 		return false, false
 	}
-	exact = align(o.tokens, tokens, false)
-	return exact, exact || align(o.tokens, tokens, true)
+	exact = align(o.tokens, tokens, exactly)
+	return exact, exact || align(o.tokens, tokens, covering)
 }
 
-// align matches own against at most maxTokens tokens, where a hole takes one or more of them. Covering, "*" also takes any one
-// token and a final ">" all that are left.
-func align(own, tokens []string, covering bool) bool {
+// alignment says what tokens of an origin take beside themselves.
+type alignment int
+
+const (
+	exactly          alignment = iota
+	covering                   // "*" also takes any one token and a final ">" all that are left
+	coveringLiterals           // the same, and a hole takes no wildcard
+)
+
+// align matches own against at most maxTokens tokens, where a hole takes one or more of them.
+func align(own, tokens []string, how alignment) bool {
 	all := uint64(2)<<len(tokens) - 1
 	at := uint64(1) // bit n: what was matched so far may end before token n
 	for _, o := range own {
-		if o == hole || covering && o == ">" {
+		if o == hole && how == coveringLiterals {
+			if at = literalEnds(at, tokens); at == 0 {
+				return false
+			}
+			continue
+		}
+		if o == hole || how != exactly && o == ">" {
 			at = all &^ (at&-at<<1 - 1) // any end behind the first
 			continue
 		}
 		var next uint64
 		for rest := at; rest != 0; rest &= rest - 1 {
 			n := bits.TrailingZeros64(rest)
-			if n < len(tokens) && (o == tokens[n] || covering && o == "*" && tokens[n] != ">") {
+			if n < len(tokens) && (o == tokens[n] || how != exactly && o == "*" && tokens[n] != ">") {
 				next |= 2 << n
 			}
 		}
@@ -89,4 +103,15 @@ func align(own, tokens []string, covering bool) bool {
 		}
 	}
 	return at>>len(tokens)&1 == 1
+}
+
+// literalEnds are the ends that one or more literal tokens reach from where what was matched so far may end.
+func literalEnds(at uint64, tokens []string) uint64 {
+	var ends uint64
+	for n, t := range tokens {
+		if isToken(t) && (at|ends)>>n&1 == 1 {
+			ends |= 2 << n
+		}
+	}
+	return ends
 }

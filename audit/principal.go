@@ -3,6 +3,7 @@ package audit
 import (
 	"strings"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -23,9 +24,13 @@ type Principal struct {
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 
+	Account string // in which it stands, "" where unknown
+
 	tags    map[string]string // of a JWT, as written
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen
+	scope   *compile.Scope    // that it was compiled with, nil for what was read
+	size    int               // of the encoded JWT in bytes, 0 where unknown
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 }
 

@@ -65,17 +65,23 @@ func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []*Principal{a.userPrincipal(parsed.Claims, name)}, nil
+		return []*Principal{a.sized(a.userPrincipal(parsed.Claims, name), parsed.JWT)}, nil
 	case bytes.HasPrefix(text, []byte("eyJ")):
 		claims, err := userClaims(string(text))
 		if err != nil {
 			return nil, err
 		}
-		return []*Principal{a.userPrincipal(claims, name)}, nil
+		return []*Principal{a.sized(a.userPrincipal(claims, name), string(text))}, nil
 	case looksCompiled(text):
 		return a.setPrincipals(name, text)
 	}
 	return nil, errForeign
+}
+
+// sized notes how large a JWT is.
+func (a *auditor) sized(p *Principal, token string) *Principal {
+	p.size = len(token)
+	return p
 }
 
 // userClaims decodes a user JWT. What jwt/v2 says about a bad one may quote it, so it is not passed on.
