@@ -82,6 +82,9 @@ func scopeIdentity(scope *compile.Scope, profile *contract.Profile) map[string]s
 	for _, d := range profile.Derive {
 		names = append(names, d.Name)
 	}
+	if profile.Family != nil {
+		names = append(names, profile.Family.Param)
+	}
 	for _, name := range names {
 		// Lists, records and absent optionals have no text.
 		if text, err := scope.Text(contract.Template{Source: "{" + name + "}", Parts: []contract.Part{{Path: []string{name}}}}); err == nil {

@@ -99,7 +99,7 @@ func TestPaths(t *testing.T) {
 	if diff := cmp.Diff([]string{"A011", "T101"}, codes(r)); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	if want := (Checked{Invariants: len(Checks()) + 7, Profiles: 2, Entries: r.Checked.Entries, Files: 4}); r.Checked != want || r.Skipped != 4 {
+	if want := (Checked{Invariants: len(Checks()) + 20, Profiles: 2, Entries: r.Checked.Entries, Files: 4}); r.Checked != want || r.Skipped != 4 {
 		t.Errorf("checked: got %+v and %d skipped, want %+v and 4", r.Checked, r.Skipped, want)
 	}
 	var probs contract.Problems
@@ -221,9 +221,9 @@ func TestDocument(t *testing.T) {
 	}{
 		{"as compiled", func(*compile.PermissionSet) {}, []string{}, nil},
 		{"allow-all", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModeAll} },
-			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104"}, []string{}},
+			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104", "T112", "T113", "T120"}, []string{}},
 		{"patterns without one", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModePatterns} },
-			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104"}, []string{}},
+			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104", "T112", "T113", "T120"}, []string{}},
 		{"none", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModeNone} }, []string{}, nil},
 		{"two senders", func(s *compile.PermissionSet) { s.Pub.Allow[0].Pattern = "app.main.status.bob.dev" }, []string{"T101"}, []string{"STATUS"}},
 		{"unknown profile", func(s *compile.PermissionSet) { s.Profile = "root" }, []string{codeUnjudged}, []string{}},

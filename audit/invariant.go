@@ -10,7 +10,7 @@ import (
 
 // The kinds of invariant that a contract may state.
 const (
-	KindConfined       = "confined"
+	KindConfined       = contract.Confined
 	KindDenyPresent    = "deny-present"
 	KindDisjoint       = "disjoint"
 	KindExclusiveRead  = contract.ExclusiveRead
@@ -19,7 +19,7 @@ const (
 	KindLifetime       = "lifetime"
 	KindNever          = "never"
 	KindPinnedToken    = "pinned-token"
-	KindPlacement      = "placement"
+	KindPlacement      = contract.Placement
 	KindQueueOnly      = "queue-only"
 	KindSetting        = "setting"
 	KindSize           = "size"

@@ -228,7 +228,7 @@ func (j *trial) boundaries(r *rule, n int) []boundary {
 	if known, ok := j.bounds[n]; ok {
 		return known
 	}
-	text := j.set.holderText(j.a.profile(j.p.Profile), j.identity)
+	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.identity)
 	out := []boundary{}
 	for _, b := range r.Within {
 		if bound, err := resolveBound(b, text); err == nil {

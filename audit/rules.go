@@ -258,14 +258,14 @@ func resolveBound(b contract.Bound, text func(contract.Template) (string, error)
 
 // holderText evaluates a template for a principal: names of a space, and the single tokens that the principal states of itself. What it does
 // not state is an error.
-func (s *ruleset) holderText(p *contract.Profile, identity map[string]string) func(contract.Template) (string, error) {
+func (s *ruleset) holderText(profile *contract.Profile, p *Principal, identity map[string]string) func(contract.Template) (string, error) {
 	var text func(contract.Template) (string, error)
 	text = func(t contract.Template) (string, error) {
 		var b strings.Builder
 		for _, part := range t.Parts {
 			word, err := part.Lit, error(nil)
 			if part.Path != nil {
-				word, err = s.holderWord(p, part, identity, text)
+				word, err = s.holderWord(profile, p, part, identity, text)
 			}
 			if err != nil {
 				return "", err
@@ -277,17 +277,22 @@ func (s *ruleset) holderText(p *contract.Profile, identity map[string]string) fu
 	return text
 }
 
-func (s *ruleset) holderWord(p *contract.Profile, part contract.Part, identity map[string]string, text func(contract.Template) (string, error)) (string, error) {
+func (s *ruleset) holderWord(profile *contract.Profile, p *Principal, part contract.Part, identity map[string]string,
+	text func(contract.Template) (string, error)) (string, error) {
 	name := part.Path[0]
 	if len(part.Path) == 1 && name != compile.SpaceParam {
-		if value, ok := identity[name]; ok {
+		value, ok := identity[name]
+		if own := p.inboxPrefix(); !ok && own != "" && keysInbox(profile, name) {
+			value, ok = strings.TrimPrefix(own, inboxPrefix+"_"), true
+		}
+		if ok {
 			if value == "" || strings.ContainsAny(value, "*> \t\r\n\f") {
 				return "", fmt.Errorf("%s is no literal", name)
 			}
 			return value, nil
 		}
-		if p != nil {
-			for _, d := range p.Derive {
+		if profile != nil {
+			for _, d := range profile.Derive {
 				if d.Name == name {
 					return text(d.Text)
 				}
@@ -295,4 +300,11 @@ func (s *ruleset) holderWord(p *contract.Profile, part contract.Part, identity m
 		}
 	}
 	return s.scope.Text(contract.Template{Source: "{" + strings.Join(part.Path, ".") + "}", Parts: []contract.Part{part}})
+}
+
+// keysInbox reports whether a parameter is the one that keys the connection's own inbox, which no tag states.
+func keysInbox(profile *contract.Profile, name string) bool {
+	return profile != nil && slices.ContainsFunc(profile.Params, func(p *contract.Param) bool {
+		return p.Name == name && p.Default == contract.DefaultUserKey
+	})
 }

@@ -38,7 +38,7 @@ const (
 
 // ruleKinds are the closed set of invariant kinds.
 var ruleKinds = map[string]ruleKind{
-	"confined":              {family: mayFamily, need: []string{"within", "profiles"}, may: []string{"direction", "exception"}},
+	contract.Confined:       {family: mayFamily, need: []string{"within", "profiles"}, may: []string{"direction", "exception"}},
 	"deny-present":          {family: needFamily, need: []string{"profiles"}, may: []string{"direction", "account"}},
 	"disjoint":              {need: []string{"between"}, may: []string{"by", "profiles"}},
 	contract.ExclusiveRead:  {family: needFamily, need: []string{"by"}, may: []string{"queue", "exception"}},
@@ -47,7 +47,7 @@ var ruleKinds = map[string]ruleKind{
 	"lifetime":              {need: []string{"class"}, may: []string{"only", "max", "trust", "profiles"}, oneOf: []string{"only", "max", "trust"}},
 	"never":                 {family: needFamily, may: []string{"profiles", "direction", "exception"}},
 	"pinned-token":          {family: needFamily, may: []string{"token", "tokens", "by", "profiles", "direction", "exception"}, oneOf: []string{"token", "tokens"}},
-	"placement":             {family: mayFamily, need: []string{"account"}, may: []string{"on", "profiles", "direction"}, oneOf: []string{"on", "profiles", "family", "families"}},
+	contract.Placement:      {family: mayFamily, need: []string{"account"}, may: []string{"on", "profiles", "direction"}, oneOf: []string{"on", "profiles", "family", "families"}},
 	"queue-only":            {family: needFamily, need: []string{"queue"}, may: []string{"by", "profiles", "exception"}},
 	"setting":               {need: []string{"on"}, may: []string{"settings", "protect"}, oneOf: []string{"settings", "protect"}},
 	"size":                  {need: []string{"bytes"}, may: []string{"profiles"}},

@@ -137,6 +137,12 @@ func (c *Contract) Topology(name string) (*Topology, bool) {
 // ExclusiveWrite is the kind of an invariant that names who alone may publish in a family.
 const ExclusiveWrite = "exclusive-write"
 
+// The kinds of invariants whose families say what they look at, not what is anybody's.
+const (
+	Confined  = "confined"
+	Placement = "placement"
+)
+
 // ExclusiveRead is the kind of an invariant that names who alone may subscribe in a family.
 const ExclusiveRead = "exclusive-read"
 
