@@ -114,6 +114,16 @@ func (j *trial) fault(r *rule, at ref, dir int, d *Direction, e Entry) (witness,
 	case KindExclusiveRead:
 		return j.exclusiveRead(r, at, d, e, family)
 	}
+	switch r.Kind { // these are told by the entry alone, most often to be in order
+	case KindQueueOnly:
+		if message = queueOnly(r, e, family); message == "" {
+			return "", ""
+		}
+	case KindPinnedToken:
+		if message = pinnedToken(r, e, family, j.p.verb(d)); message == "" {
+			return "", ""
+		}
+	}
 	w, ok := j.p.reaches(d, e, family)
 	if !ok {
 		return "", ""
@@ -123,10 +133,6 @@ func (j *trial) fault(r *rule, at ref, dir int, d *Direction, e Entry) (witness,
 		message = "publishes on a family of " + names(r.By)
 	case KindNever:
 		message = j.p.verb(d) + " reaches a family that is closed to " + closedTo(r.Profiles)
-	case KindQueueOnly:
-		message = queueOnly(r, e, family)
-	case KindPinnedToken:
-		message = pinnedToken(r, e, family, j.p.verb(d))
 	case KindDisjoint:
 		j.side(at, r.sideOf[dir][at.family], e, w)
 	}

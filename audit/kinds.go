@@ -177,16 +177,28 @@ func queueOnly(r *rule, e Entry, family subject.Pattern) string {
 	return fmt.Sprintf("subscribes with queue %s, want %s", e.Queue, want)
 }
 
-// tokenAt is the literal token of what an entry reaches in a family, "" where it is open.
+// tokenAt is the literal token of what an entry reaches in a family that it overlaps, "" where it is open.
 func tokenAt(e, family subject.Pattern, at int) string {
-	hit, ok := subject.Intersect(e, family)
-	if !ok {
-		return ""
-	}
-	if tokens := hit.Tokens(); at < len(tokens) && isToken(tokens[at]) {
-		return tokens[at]
+	for _, p := range [2]subject.Pattern{e, family} {
+		if token := nthToken(p, at); isToken(token) {
+			return token
+		}
 	}
 	return ""
+}
+
+// nthToken is one token of a pattern, "" behind its end.
+func nthToken(p subject.Pattern, at int) string {
+	rest := string(p)
+	for ; at > 0; at-- {
+		_, next, more := strings.Cut(rest, ".")
+		if !more {
+			return ""
+		}
+		rest = next
+	}
+	token, _, _ := strings.Cut(rest, ".")
+	return token
 }
 
 // pinnedToken finds an entry that leaves a token of a family open.

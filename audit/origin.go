@@ -60,11 +60,24 @@ const maxTokens = 2 * compile.MaxSubjectTokens
 
 // gives reports whether the origin gives an entry of these tokens: as exactly that text, or as one that covers it.
 func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
-	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens {
+	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens || o.apart(tokens) {
 		return false, false
 	}
 	exact = align(o.tokens, tokens, exactly)
 	return exact, exact || align(o.tokens, tokens, covering)
+}
+
+// apart reports whether a literal token ahead of all holes and wildcards tells the two apart, as it most often does.
+func (o *origin) apart(tokens []string) bool {
+	for i, t := range o.tokens {
+		switch {
+		case t == hole || t == ">":
+			return false
+		case i >= len(tokens) || t != "*" && t != tokens[i]:
+			return true
+		}
+	}
+	return len(o.tokens) < len(tokens)
 }
 
 // alignment says what tokens of an origin take beside themselves.
