@@ -2,7 +2,6 @@ package audit
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -66,34 +65,18 @@ func canonicalVerb(verb string) string {
 	return verb
 }
 
-// apiForms finds the verbs of the API whose requests overlap an entry: of a ref the rule is the verb, and the family its form.
-var apiForms = sync.OnceValue(func() *index {
-	x := &index{}
-	for n, verb := range compile.APIVerbs() {
-		for i, form := range verbForms(verb) {
-			x.add(form, ref{n, i})
-		}
-	}
-	return x
-})
-
-func verbForms(verb string) [2]subject.Pattern {
-	return [2]subject.Pattern{subject.Pattern(apiRoot + verb + ".>"), subject.Pattern(apiRoot + verb)}
-}
-
 // verbsReached returns one subject of every API verb that the entry reaches.
 func (p *Principal) verbsReached(d *Direction, e Entry) []string {
 	if !subject.Overlaps(e.Pattern, apiRoot+">") {
 		return nil
 	}
 	var out []string
-	verbs, last := compile.APIVerbs(), -1
-	for _, at := range apiForms().overlapping(e.Pattern, d == &p.Sub, nil) {
-		if at.rule == last {
-			continue
-		}
-		if w, ok := p.reaches(d, e, verbForms(verbs[at.rule])[at.family]); ok {
-			out, last = append(out, w), at.rule
+	for _, verb := range compile.APIVerbs() {
+		for _, form := range []subject.Pattern{subject.Pattern(apiRoot + verb + ".>"), subject.Pattern(apiRoot + verb)} {
+			if w, ok := p.reaches(d, e, form); ok {
+				out = append(out, w)
+				break
+			}
 		}
 	}
 	return out

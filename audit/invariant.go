@@ -39,7 +39,7 @@ func (a *auditor) invariants(p *Principal) {
 	}
 	for _, space := range a.spaces(p) {
 		set := a.rulesOf(space)
-		j := &trial{a: a, p: p, set: set, about: set.about(a, p), identity: set.identity(p)}
+		j := &trial{a: a, p: p, set: set, about: set.about(a, p)}
 		for dir, d := range p.directions() {
 			for _, e := range d.allows() {
 				j.try(dir, d, e)
@@ -55,7 +55,7 @@ type trial struct {
 	p        *Principal
 	set      *ruleset
 	about    []involvement
-	identity map[string]string
+	self     map[string]string // its parameters, completed, once one was asked for that it does not state
 	hits     []ref
 	owned    map[ref]ownFamily       // of identity-token, once resolved for the principal
 	bounds   map[int][]boundary      // of confined

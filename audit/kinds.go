@@ -52,14 +52,14 @@ func (j *trial) identityToken(r *rule, at ref, dir int, d *Direction, e Entry) (
 		if j.owned == nil {
 			j.owned = map[ref]ownFamily{}
 		}
-		own = ownIn(family, r.Tokens, j.identity)
+		own = ownIn(family, r.Tokens, j.identity(r.Tokens))
 		j.owned[at] = own
 	}
 	w, ok := j.p.reaches(d, e, family, own...)
 	if !ok {
 		return "", ""
 	}
-	return w, foreign(j.p.verb(d), w, r.Tokens, j.identity)
+	return w, foreign(j.p.verb(d), w, r.Tokens, j.identity(r.Tokens))
 }
 
 // ownIn returns the subjects of a family whose tokens carry the holder's parameters; none where a parameter is not known, or is
@@ -107,6 +107,23 @@ func foreign(verb, witness string, tokens map[int]string, identity map[string]st
 		}
 	}
 	return "may " + verb + " a foreign identity"
+}
+
+// identity returns the principal's parameters, completed where it does not state one of these.
+func (j *trial) identity(tokens map[int]string) map[string]string {
+	for _, param := range tokens {
+		if _, stated := j.p.Identity[param]; !stated {
+			return j.completed()
+		}
+	}
+	return j.p.Identity
+}
+
+func (j *trial) completed() map[string]string {
+	if j.self == nil {
+		j.self = j.set.identity(j.p)
+	}
+	return j.self
 }
 
 // identity completes the identity of a credential that does not state one: a parameter takes the single literal that the entries carry
@@ -240,7 +257,7 @@ func (j *trial) boundaries(r *rule, n int) []boundary {
 	if known, ok := j.bounds[n]; ok {
 		return known
 	}
-	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.identity)
+	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.completed())
 	out := []boundary{}
 	for _, b := range r.Within {
 		if bound, err := resolveBound(b, text); err == nil {
