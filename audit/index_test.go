@@ -96,7 +96,9 @@ func TestKindsAreExact(t *testing.T) {
 		{Code: "T104", Kind: KindNever, Direction: contract.DirSubscribe, Families: []contract.Template{tmpl(t, "t.x.>")}},
 	}
 	publishes := map[string]func([]string) bool{
-		"T101": func(s []string) bool { return (s[0] != "t" || len(s) < 3 || s[1] != "a") && (s[0] != "x" || len(s) != 2) },
+		"T101": func(s []string) bool {
+			return (s[0] != "t" || len(s) < 3 || s[1] != "a") && (s[0] != "x" || len(s) != 2)
+		},
 		"T102": func(s []string) bool { return s[0] == "t" && len(s) > 1 && (len(s) != 3 || s[2] != "a") },
 	}
 	r, fired, clean := rand.New(rand.NewPCG(7, 8)), map[string]int{}, map[string]int{}
