@@ -24,10 +24,12 @@ type auditor struct {
 	cfg      Config
 	topology *contract.Topology
 	rows     map[string]*contract.Row
-	rules    map[string]*ruleset // of a space, once resolved
-	said     map[string]string   // of a row: its residuals in words
-	accounts map[string]string   // of a profile: where all its credentials stand, "" where there are several
-	shapes   map[string]*shape   // of a profile in a space, once compiled
+	rules    map[string]*ruleset  // of a space, once resolved
+	compares map[[2]string]bool   // of a profile's parameter: whether a condition compares it
+	noted    map[residualKey]bool // residuals that were noted, of the contract or of one file
+	said     map[string]string    // of a row: its residuals in words
+	accounts map[string]string    // of a profile: where all its credentials stand, "" where there are several
+	shapes   map[string]*shape    // of a profile in a space, once compiled
 	out      Report
 	seen     map[string]int  // what was reported of the contract or of one file, and as which finding
 	read     map[string]bool // files that were judged
@@ -36,7 +38,9 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{}, said: map[string]string{}, seen: map[string]int{}, read: map[string]bool{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
+		said: map[string]string{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{}, read: map[string]bool{},
+		profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -163,12 +167,14 @@ func (a *auditor) residuals(p *Principal) {
 	}
 }
 
+type residualKey struct{ file, name, row string }
+
 func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
-	key := strings.Join([]string{"residual", p.File, p.Name, row.ID}, "\x00")
-	if _, twice := a.seen[key]; twice {
+	key := residualKey{p.File, p.Name, row.ID}
+	if a.noted[key] {
 		return
 	}
-	a.seen[key] = len(a.out.Findings)
+	a.noted[key] = true
 	said, known := a.said[row.ID]
 	if !known {
 		said = a.say(row.Residuals)

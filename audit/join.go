@@ -95,7 +95,7 @@ func (a *auditor) stated(p *Principal, profile *contract.Profile) map[string]str
 // missingDenies reports what rows deny to every holder of the profile and the credential does not (A011). A profile with
 // credentials in several accounts is left out: which of them this is, is not stated.
 func (a *auditor) missingDenies(p *Principal, profile *contract.Profile, origins []origin) {
-	if len(compile.Accounts(a.cfg.Contract, a.topology, profile)) > 1 {
+	if a.soleAccount(profile) == "" {
 		return
 	}
 	for i := range origins {

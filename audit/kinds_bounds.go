@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -73,6 +74,11 @@ func (p *Principal) account(a *auditor) string {
 	if profile == nil {
 		return ""
 	}
+	return a.soleAccount(profile)
+}
+
+// soleAccount is where all credentials of a profile stand, "" where they stand in several accounts.
+func (a *auditor) soleAccount(profile *contract.Profile) string {
 	account, known := a.accounts[profile.Name]
 	if !known {
 		if all := compile.Accounts(a.cfg.Contract, a.topology, profile); len(all) == 1 {

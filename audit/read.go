@@ -56,6 +56,7 @@ func (a *auditor) file(name string, data []byte) error {
 		a.join(p)
 		a.judge(p)
 	}
+	clear(a.noted)
 	clear(a.seen) // no other file repeats what this one shows
 	return nil
 }
