@@ -94,6 +94,7 @@ type exceptions struct {
 	dir    compile.Dir
 	tokens []string // of the patterns of an origin: hole where the value is not known
 	queue  string
+	served bool // in a queue, whether it is known or not
 }
 
 // excused reports whether rows with the rule's exception give the whole entry: by what they give, not by their names.
@@ -104,11 +105,16 @@ func (j *trial) excused(r *rule, dir int, e Entry) bool {
 	side := [2]compile.Dir{compile.Pub, compile.Sub}[dir]
 	tokens := e.Pattern.Tokens()
 	for _, x := range j.excepted[r.Exception] {
-		if x.dir == side && (x.queue == e.Queue || x.queue == hole) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
+		if x.dir == side && x.takes(e.Queue) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
 			return true
 		}
 	}
 	return false
+}
+
+// takes reports whether an entry of this queue is what the row gives, or less: a plain grant takes every queue.
+func (x exceptions) takes(queue string) bool {
+	return x.queue == queue || x.queue == hole && (!x.served || queue != "")
 }
 
 // exceptions resolves what rows with an exception give to a principal: exactly, where it was compiled here, else by what it states of
@@ -126,7 +132,7 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 		}
 		for _, g := range grants {
 			if g.Row.Exception != "" && !g.Deny {
-				out[g.Row.Exception] = append(out[g.Row.Exception], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue})
+				out[g.Row.Exception] = append(out[g.Row.Exception], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue, g.Entry.Queue != ""})
 			}
 		}
 		return out
@@ -137,7 +143,7 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 	}
 	for _, o := range origins {
 		if row := a.rows[o.row]; row != nil && row.Exception != "" && !o.deny {
-			out[row.Exception] = append(out[row.Exception], exceptions{o.dir, o.tokens, o.queue})
+			out[row.Exception] = append(out[row.Exception], exceptions{o.dir, o.tokens, o.queue, row.Op.Kind == contract.OpServe})
 		}
 	}
 	return out
