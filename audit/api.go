@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -103,30 +104,32 @@ func (p *Principal) tableOf(root string) *apiTable {
 
 // verbSubjects returns the subjects on which a verb of an invariant acts on a stream; nil for an unknown verb.
 func verbSubjects(verb, stream string) []subject.Pattern {
-	tails, ok := map[string][]string{
-		"stream.create":     {apiRoot + "STREAM.CREATE." + stream},
-		"stream.update":     {apiRoot + "STREAM.UPDATE." + stream},
-		"stream.delete":     {apiRoot + "STREAM.DELETE." + stream},
-		"stream.purge":      {apiRoot + "STREAM.PURGE." + stream},
-		"stream.info":       {apiRoot + "STREAM.INFO." + stream},
-		"stream.msg-get":    {apiRoot + "STREAM.MSG.GET." + stream},
-		"stream.msg-delete": {apiRoot + "STREAM.MSG.DELETE." + stream},
-		// The bare and the durable form take any filter; all three make a consumer.
-		"consumer.create":   {apiRoot + "CONSUMER.CREATE." + stream, apiRoot + "CONSUMER.CREATE." + stream + ".>", apiRoot + "CONSUMER.DURABLE.CREATE." + stream + ".*"},
-		"consumer.delete":   {apiRoot + "CONSUMER.DELETE." + stream + ".*"},
-		"consumer.info":     {apiRoot + "CONSUMER.INFO." + stream + ".*"},
-		"consumer.next":     {apiRoot + "CONSUMER.MSG.NEXT." + stream + ".*"},
-		"stream.direct-get": {apiRoot + "DIRECT.GET." + stream, apiRoot + "DIRECT.GET." + stream + ".>"},
-		"consumer.ack":      {ackRoot + stream + ".>", longAck + stream + ".>"},
-	}[canonicalVerb(verb)]
-	if !ok {
-		return nil
-	}
-	out := make([]subject.Pattern, len(tails))
-	for i, t := range tails {
-		out[i] = subject.Pattern(t)
+	var out []subject.Pattern
+	for _, v := range contract.Verbs(canonicalVerb(verb)) {
+		out = append(out, verbPatterns(v, stream)...)
 	}
 	return out
+}
+
+// verbPatterns returns those of one verb. What follows the stream, where the request does not end there, is a consumer or what a read or
+// filter names.
+func verbPatterns(v contract.Verb, stream string) []subject.Pattern {
+	at := subject.Pattern(apiRoot + v.API)
+	if v.Account {
+		return []subject.Pattern{at, at + ".>"}
+	}
+	at += subject.Pattern("." + stream)
+	switch {
+	case v.Name == "consumer.ack":
+		return []subject.Pattern{subject.Pattern(ackRoot + stream + ".>"), subject.Pattern(longAck + stream + ".>")}
+	case v.Name == "consumer.create": // the bare and the durable form take any filter; all three make a consumer
+		return []subject.Pattern{at, at + ".>", subject.Pattern(apiRoot + "CONSUMER.DURABLE.CREATE." + stream + ".*")}
+	case v.Name == "stream.direct-get":
+		return []subject.Pattern{at, at + ".>"}
+	case v.Name == "consumer.list" || v.Name == "consumer.names" || strings.HasPrefix(v.API, "STREAM."):
+		return []subject.Pattern{at}
+	}
+	return []subject.Pattern{at + ".*"}
 }
 
 // canonicalVerb maps the short spellings of a verb to the one that names its object.

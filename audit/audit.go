@@ -28,20 +28,25 @@ type auditor struct {
 	cfg      Config
 	topology *contract.Topology
 	rows     map[string]*contract.Row
-	rules    map[string][]rule // of a space, once resolved
-	shapes   map[string]*shape // of a profile in a space, once compiled
+	rules    map[string]*ruleset  // of a space, once resolved
+	compares map[[2]string]bool   // of a profile's parameter: whether a condition compares it
+	noted    map[residualKey]bool // residuals that were noted, of the contract or of one file
+	accounts map[string]string    // of a profile: where all its credentials stand, "" where there are several
+	shapes   map[string]*shape    // of a profile in a space, once compiled
 	trust    *trust
 	stores   map[string]*stores
 	words    map[string]residualText // of a row's residuals
 	out      Report
-	seen     map[string]int // what was reported, and as which finding
+	seen     map[string]int  // what was reported of the contract or of one file, and as which finding
+	read     map[string]bool // files that were judged
 	profiles map[string]bool
 	probs    contract.Problems
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{},
-		trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
+		compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{}, read: map[string]bool{},
+		profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -198,12 +203,14 @@ func (a *auditor) residuals(p *Principal) {
 	}
 }
 
+type residualKey struct{ file, name, row string }
+
 func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
-	key := strings.Join([]string{"residual", p.File, p.Name, row.ID}, "\x00")
-	if _, twice := a.seen[key]; twice {
+	key := residualKey{p.File, p.Name, row.ID}
+	if a.noted[key] {
 		return
 	}
-	a.seen[key] = len(a.out.Findings)
+	a.noted[key] = true
 	words := a.residualWords(row)
 	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
 		Message: words.text, File: p.File, residuals: row.Residuals}

@@ -94,6 +94,13 @@ func check(code string) Check {
 // kindHint is what to do about a violated contract invariant, by kind.
 func kindHint(kind string) string {
 	return map[string]string{
+		KindConfined:       "narrow the row that gives the entry, or name its family in the invariant's within:",
+		KindDenyPresent:    "give the profile a deny row on the family",
+		KindDisjoint:       "give the two to different profiles",
+		KindExclusiveRead:  "remove the entry, or name the profile in the invariant's by: if it is a reader",
+		KindPlacement:      "place it as the invariant says, or give the entry to a credential of that account",
+		KindSetting:        "configure the resource as the invariant says, and keep the setting in its protect:",
+		KindSize:           "narrow the profile, or split what it holds over several credentials",
 		KindIdentityToken:  "pin the token to the holder's own parameter",
 		KindExclusiveWrite: "remove the entry, or name the profile in the invariant's by: if it is a writer",
 		KindNever:          "remove the entry, or narrow the row that gives it",

@@ -1,12 +1,12 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
 )
 
 // Contract compiles every profile of cfg.Contract in cfg.Topology, for several samples of its parameters and two identities, and
@@ -21,8 +21,8 @@ func Contract(cfg Config) (*Report, error) {
 		return nil, err
 	}
 	space := a.sampleSpace()
+	a.declared(a.rulesOf(space))
 	for _, profile := range contract.Sorted(cfg.Contract.Profiles) {
-		a.profileLifetime(profile, a.rulesOf(space))
 		for n := range 2 {
 			for _, s := range compile.Samples(cfg.Contract, profile, space, n) {
 				a.sample(profile, s.Input, n > 0)
@@ -41,7 +41,7 @@ func Compiled(cfg Config, scope *compile.Scope, profile *contract.Profile, set *
 	}
 	p := a.setPrincipal(set)
 	a.place(p, profile.Name)
-	p.Identity = scopeIdentity(scope, profile)
+	p.Identity, p.scope = scopeIdentity(scope, profile), scope
 	a.invariants(p)
 	if err := a.probs.Err(); err != nil {
 		return nil, err
@@ -66,7 +66,8 @@ func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat boo
 		p := a.setPrincipal(set)
 		a.place(p, profile.Name)
 		p.Identity, p.Sampled, p.repeat = scopeIdentity(scope, profile), true, repeat
-		p.Inbox = inboxNonce(profile, p.Identity)
+		p.Inbox, p.scope = inboxNonce(profile, p.Identity), scope
+		a.measure(p, profile, set)
 		a.judge(p)
 	}
 }
@@ -81,6 +82,9 @@ func scopeIdentity(scope *compile.Scope, profile *contract.Profile) map[string]s
 	for _, d := range profile.Derive {
 		names = append(names, d.Name)
 	}
+	if profile.Family != nil {
+		names = append(names, profile.Family.Param)
+	}
 	for _, name := range names {
 		// Lists, records and absent optionals have no text.
 		if text, err := scope.Text(contract.Template{Source: "{" + name + "}", Parts: []contract.Part{{Path: []string{name}}}}); err == nil {
@@ -90,15 +94,16 @@ func scopeIdentity(scope *compile.Scope, profile *contract.Profile) map[string]s
 	return out
 }
 
-// profileLifetime holds a declared lifetime to the contract's lifetime invariants.
-func (a *auditor) profileLifetime(profile *contract.Profile, rules []rule) {
-	for _, r := range rules {
-		if r.Kind != KindLifetime || r.Class != profile.Lifetime.Class || slices.Contains(r.By, profile.Name) ||
-			len(r.Profiles) > 0 && !slices.Contains(r.Profiles, profile.Name) {
-			continue
-		}
-		a.out.Findings = append(a.out.Findings, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Subject: profile.Name,
-			Rows: []string{}, Cite: r.Cite, Hint: kindHint(r.Kind), File: profile.Pos.File, Line: profile.Pos.Line,
-			Message: "is of lifetime class " + r.Class + ", which is for " + names(r.By)})
+// measure estimates the JWT of a sampled set, where a rule bounds it.
+func (a *auditor) measure(p *Principal, profile *contract.Profile, set *compile.PermissionSet) {
+	if !slices.ContainsFunc(a.cfg.Contract.Invariants, func(i *contract.Invariant) bool { return i.Kind == KindSize }) {
+		return
+	}
+	tags, err := p.scope.Tags()
+	if err == nil {
+		p.size, err = mint.Size(set, profile, tags)
+	}
+	if err != nil {
+		a.problem(err)
 	}
 }

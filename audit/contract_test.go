@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/jwt/v2"
@@ -29,12 +30,12 @@ func TestContract(t *testing.T) {
 	if diff := cmp.Diff([]string{}, codes(r)); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	if r.Checked.Profiles != 5 || r.Checked.Invariants != len(Checks())+7 || r.Checked.Entries == 0 {
+	if r.Checked.Profiles != 6 || r.Checked.Invariants != len(Checks())+20 || r.Checked.Entries == 0 {
 		t.Errorf("checked: got %+v", r.Checked)
 	}
 	notes := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Code != codeResidual })
-	if len(notes) != 2 || notes[1].Rows[0] != "POST" || notes[1].File != "rows.yaml" || notes[1].Line != 2 {
-		t.Errorf("residuals: got %+v, want one of row LOG-READ and one of POST at rows.yaml:2", notes)
+	if len(notes) != 3 || notes[2].Rows[0] != "POST" || notes[2].File != "rows.yaml" || notes[2].Line != 2 {
+		t.Errorf("residuals: got %+v, want one each of rows VAULT-READ, LOG-READ and POST at rows.yaml:2", notes)
 	}
 }
 
@@ -61,6 +62,24 @@ func TestContractViolations(t *testing.T) {
 		}, "server", []string{"SERVE"}, "app.main.req.a.>", 7},
 		{"T105", func(c *contract.Contract) { row(c, "ANSWER").Op.Subject = tmpl(t, "{P}.ans.{service}.>") }, "server", []string{"ANSWER"}, "app.main.ans.a.>", 8},
 		{"T106", func(c *contract.Contract) { row(c, "LOG-READ").Profiles = []string{"worker"} }, "worker", []string{"LOG-READ"}, "$JS.API.STREAM.MSG.GET.LOG_main", 11},
+		{"T108", func(c *contract.Contract) { row(c, "RIDE").Op.Subject = tmpl(t, "{P}.race.{route}.>") }, "courier", []string{"RIDE"}, "app.main.race.a.>", 12},
+		{"T109", func(c *contract.Contract) { row(c, "NOTE").Op.Subject = tmpl(t, "{P}.news.{route}") }, "courier", []string{"NOTE"}, "app.main.news.a", 16},
+		{"T110", func(c *contract.Contract) { row(c, "NO-RIDE-ADMIN").Profiles = []string{"writer"} }, "courier", []string{}, "", 0},
+		{"T111", func(c *contract.Contract) { row(c, "STATUS").Op.Subject = tmpl(t, "{P}.ride.{owner}") }, "worker", []string{"HEAR"}, "app.main.talk.*.*.a", 3},
+		{"T112", func(c *contract.Contract) {
+			row(c, "STATUS").Op = contract.Op{Kind: contract.OpSubscribe, Subject: tmpl(t, "{P}.call.{owner}")}
+		}, "worker", []string{"STATUS"}, "app.main.call.a", 4},
+		{"T113", func(c *contract.Contract) { c.Resources["vault"].Home = "main" }, "vault", []string{}, "", 2},
+		{"T113", func(c *contract.Contract) { row(c, "LOG").Op.Subject = tmpl(t, "{P}.vault.>") }, "writer", []string{"LOG"}, "app.main.vault.>", 6},
+		{"T114", func(c *contract.Contract) { c.Resources["LOG"].Config["deny_delete"] = false }, "LOG", []string{}, "", 1},
+		{"T114", func(c *contract.Contract) { c.Resources["LOG"].Protect = nil }, "LOG", []string{}, "", 1},
+		{"T114", func(c *contract.Contract) { c.Resources["LOG"].Update = true }, "LOG", []string{}, "", 1},
+		{"T116", func(c *contract.Contract) { c.Profiles["writer"].Lifetime.Max = 72 * time.Hour }, "writer", []string{}, "", 0},
+		{"T117", func(c *contract.Contract) { row(c, "VAULT-READ").Op.Why = "data" }, "scanner", []string{"VAULT-READ"}, "$JS.API.STREAM.MSG.GET.KV_vault_main", 18},
+		{"T118", func(c *contract.Contract) {
+			c.Rows = append(c.Rows, &contract.Row{ID: "WIDER", Pos: contract.Pos{File: "rows.yaml", Line: 30}, Profiles: []string{"server"}, Cite: "§",
+				Class: contract.ClassDirect, Op: contract.Op{Kind: contract.OpPublish, Subject: tmpl(t, "{P}.ride.*.{service}")}})
+		}, "server", []string{"WIDER"}, "app.main.ride.*.a", 30},
 		{"T107", func(c *contract.Contract) { c.Profiles["writer"].Lifetime.Class = contract.LifetimeNone }, "writer", []string{}, "", 0},
 	} {
 		t.Run(tt.code, func(t *testing.T) {
@@ -88,7 +107,7 @@ func TestContractProblems(t *testing.T) {
 	c.Invariants[5].Verb = "stream.fold"
 	r, err := Contract(Config{Contract: c, Space: "main"})
 	var probs contract.Problems
-	if !errors.As(err, &probs) || len(probs) != 2 || r == nil || r.Checked.Profiles != 5 {
+	if !errors.As(err, &probs) || len(probs) != 2 || r == nil || r.Checked.Profiles != 6 {
 		t.Errorf("got %v and %v, want two problems and a report", err, r)
 	}
 	if _, err := Contract(Config{Contract: c, Topology: "none"}); err == nil || !strings.Contains(err.Error(), "one of one") {

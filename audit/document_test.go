@@ -41,7 +41,7 @@ func TestSeveralSets(t *testing.T) {
 		return strings.TrimSuffix(set, "}") + `,"accounts":[` + strings.Join(nested, ",") + "]}"
 	}
 	const b, s = " worker (account back)", " worker (account side)"
-	opened := []string{"A001" + s, "A002" + s, "A004" + s, "T103" + s, "T104" + s}
+	opened := []string{"A001" + s, "A002" + s, "A004" + s, "T103" + s, "T104" + s, "T112" + s, "T113" + s, "T120" + s}
 	tests := []struct {
 		name, text string
 		sets       int
@@ -52,7 +52,7 @@ func TestSeveralSets(t *testing.T) {
 		{"null others", strings.TrimSuffix(good, "}") + `,"accounts":null}`, 1, []string{}},
 		{"a clean other", with(good, good), 2, []string{}},
 		{"a bad other", with(good, bad), 2, []string{"T101" + b}},
-		{"two bad others", with(good, bad, open), 3, append(append([]string{}, opened[:3]...), "T101"+b, opened[3], opened[4])},
+		{"two bad others", with(good, bad, open), 3, slices.Insert(slices.Clone(opened), 3, "T101"+b)},
 		{"the first is bad", with(bad, good), 2, []string{"T101" + b}},
 		{"a list", "[" + good + "," + bad + "]", 2, []string{"T101" + b}},
 		{"a list of nested ones", " [" + good + "," + with(good, good, bad) + "]", 4, []string{"T101" + b}},

@@ -115,7 +115,7 @@ func TestPaths(t *testing.T) {
 	if diff := cmp.Diff([]string{codeExcess, codeDefaults, codeLimits, "T101"}, codes(r)); diff != "" {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
-	if want := (Checked{Invariants: len(Checks()) + 7, Profiles: 2, Entries: r.Checked.Entries, Files: 5}); r.Checked != want || r.Skipped != 3 {
+	if want := (Checked{Invariants: len(Checks()) + 20, Profiles: 2, Entries: r.Checked.Entries, Files: 5}); r.Checked != want || r.Skipped != 3 {
 		t.Errorf("checked: got %+v and %d skipped, want %+v and 3", r.Checked, r.Skipped, want)
 	}
 	var probs contract.Problems
@@ -237,9 +237,9 @@ func TestDocument(t *testing.T) {
 	}{
 		{"as compiled", func(*compile.PermissionSet) {}, []string{}, nil},
 		{"allow-all", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModeAll} },
-			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104"}, []string{}},
+			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104", "T112", "T113", "T120"}, []string{}},
 		{"patterns without one", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModePatterns} },
-			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104"}, []string{}},
+			[]string{codeAllowAll, codeInbox, codeRawRoot, "T103", "T104", "T112", "T113", "T120"}, []string{}},
 		{"none", func(s *compile.PermissionSet) { s.Sub = compile.List{Mode: compile.ModeNone} }, []string{}, nil},
 		{"two senders", func(s *compile.PermissionSet) { s.Pub.Allow[0].Pattern = "app.main.status.bob.dev" }, []string{"T101"}, []string{"STATUS"}},
 		{"unknown profile", func(s *compile.PermissionSet) { s.Profile = "root" }, []string{codeUnjudged}, []string{}},

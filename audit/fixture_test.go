@@ -41,21 +41,26 @@ func testContract(t testing.TB) *contract.Contract {
 	return &contract.Contract{
 		Name: "app-v1", Space: "space",
 		Symbols:    map[string]contract.Template{"P": tmpl(t, "app.{space}")},
-		Topologies: []*contract.Topology{{Name: "one", Default: true, Accounts: []string{"main"}, Place: map[string]string{"*": "main"}}},
+		Topologies: []*contract.Topology{{Name: "one", Default: true, Accounts: []string{"main", "back"}, Place: map[string]string{"*": "main"}}},
 		Grammars:   map[string]*contract.Grammar{"space": word, "word": word, "nonce": nonce},
 		Residuals: map[string]*contract.Residual{"ECHO": {ID: "ECHO", Who: "any poster", Can: "flood its room", Bound: "one room"},
 			"DIG": {ID: "DIG", Who: "a scanner", Can: "read the whole log", Bound: "one log", Covers: []string{codeWhole}}},
 		Resources: map[string]*contract.Resource{"LOG": {ID: "LOG", Name: tmpl(t, "LOG_{space}"), Home: "main",
-			Subjects: []contract.Template{tmpl(t, "{P}.log.>")}, Config: map[string]any{}},
+			Subjects: []contract.Template{tmpl(t, "{P}.log.>")}, Config: map[string]any{"deny_delete": true}, Protect: []string{"deny_delete"},
+			Pos: contract.Pos{File: "resources.yaml", Line: 1}},
 			"BOARD": {ID: "BOARD", Name: tmpl(t, "BOARD_{space}"), Home: "main",
 				Subjects: []contract.Template{tmpl(t, "{P}.board.>")}, Config: map[string]any{"allow_rollup_hdrs": true}},
-			"table": {ID: "table", Bucket: true, Name: tmpl(t, "table_{space}"), Home: "main", Config: map[string]any{"allow_rollup_hdrs": false}}},
+			"table": {ID: "table", Bucket: true, Name: tmpl(t, "table_{space}"), Home: "main", Config: map[string]any{"allow_rollup_hdrs": false}},
+			"vault": {ID: "vault", Bucket: true, Name: tmpl(t, "vault_{space}"), Home: "back", Config: map[string]any{}, Pos: contract.Pos{File: "resources.yaml", Line: 2}},
+			"desk":  {ID: "desk", Bucket: true, Name: tmpl(t, "desk_{space}"), Home: "main", Config: map[string]any{"allow_direct": true}}},
 		Profiles: map[string]*contract.Profile{
 			"worker": {Name: "worker", Home: "main", Trust: contract.TrustUntrusted, Lifetime: day, Tags: []string{"owner", "actor"},
 				Params: []*contract.Param{param("owner", word), param("actor", word), conn, rooms}},
 			"writer": {Name: "writer", Home: "main", Trust: contract.TrustSinglePurpose, Lifetime: day, Params: []*contract.Param{conn}},
 			"server": {Name: "server", Home: "main", Trust: contract.TrustSinglePurpose, Lifetime: day, Tags: []string{"service", "epoch"},
 				Params: []*contract.Param{param("service", word), param("epoch", word), conn}},
+			"courier": {Name: "courier", Home: "main", Trust: contract.TrustSinglePurpose, Lifetime: day, Tags: []string{"route"},
+				Params: []*contract.Param{param("route", word), conn}, Derive: []contract.Derive{{Name: "own", Text: tmpl(t, "ride.{route}")}}},
 			"scanner": {Name: "scanner", Home: "main", Trust: contract.TrustSealed, Lifetime: contract.Lifetime{Class: contract.LifetimeNone},
 				Params: []*contract.Param{conn}},
 			"watcher": {Name: "watcher", Home: contract.SystemAccount, Trust: contract.TrustSystem, Lifetime: day, Params: []*contract.Param{conn}},
@@ -86,6 +91,18 @@ func testRows(t testing.TB) []*contract.Row {
 	read.Residuals = []string{"DIG"}
 	ping := row(12, "PING", "watcher", contract.OpSystem, "SERVER.PING.VARZ")
 	ping.Op.Verbs = []string{"request"}
+	announce := row(13, "ANNOUNCE", "courier", contract.OpPublish, "{P}.ride.*.hello")
+	announce.Exception = "any-route"
+	noAdmin := row(14, "NO-RIDE-ADMIN", "courier", contract.OpPublish, "{P}.ride.*.admin.>")
+	noAdmin.Deny = true
+	call := row(15, "CALL", "courier", contract.OpServe, "{P}.call.{route}")
+	call.Op.Queue = tmpl(t, "{route}")
+	key := tmpl(t, "{route}.>")
+	desk := row(17, "DESK", "courier", contract.OpRead, "")
+	desk.Op = contract.Op{Kind: contract.OpRead, Resource: "desk", How: "direct-get", Why: "data", Key: &key}
+	vault := row(18, "VAULT-READ", "scanner", contract.OpRead, "")
+	vault.Op = contract.Op{Kind: contract.OpRead, Resource: "vault", How: "msg-get", Why: "fencing"}
+	vault.Residuals = []string{"DIG"}
 	return []*contract.Row{
 		row(1, "INBOX", "*", contract.OpSubscribe, "_INBOX_{conn}.>"),
 		post, hear,
@@ -95,6 +112,13 @@ func testRows(t testing.TB) []*contract.Row {
 		serve,
 		row(8, "ANSWER", "server", contract.OpPublish, "{P}.ans.{service}.{epoch}.>"),
 		serverDeny, read, ping,
+		row(12, "RIDE", "courier", contract.OpPublish, "{P}.ride.{route}.>"),
+		announce,
+		noAdmin,
+		call,
+		row(16, "NOTE", "courier", contract.OpSubscribe, "{P}.note.{route}.>"),
+		desk,
+		vault,
 	}
 }
 
@@ -110,9 +134,29 @@ func testInvariants(t testing.TB) []*contract.Invariant {
 		{Code: "T102", Kind: KindExclusiveWrite, Severity: Error, Cite: "§2", Families: families("{P}.log.>"), By: []string{"writer"}},
 		{Code: "T103", Kind: KindNever, Severity: Error, Cite: "§3", Families: families("{P}.old.>")},
 		{Code: "T104", Kind: KindQueueOnly, Severity: Error, Cite: "§4", Families: families("{P}.req.>"), Token: 3},
-		{Code: "T105", Kind: KindPinnedToken, Severity: Error, Cite: "§5", Families: families("{P}.ans.>"), Token: 4, Profiles: []string{"server"}},
+		{Code: "T105", Kind: KindPinnedToken, Severity: Error, Cite: "§5", Families: families("{P}.ans.>"), Pinned: []int{4}, Profiles: []string{"server"}},
 		{Code: "T106", Kind: KindVerbHolders, Severity: Error, Cite: "§6", Verb: "stream.msg-get", On: []string{"LOG"}, By: []string{"scanner"}},
-		{Code: "T107", Kind: KindLifetime, Severity: Error, Cite: "§7", Class: contract.LifetimeNone, By: []string{"scanner"}},
+		{Code: "T107", Kind: KindLifetime, Severity: Error, Cite: "§7", Class: contract.LifetimeNone, By: []string{"scanner"}, Trust: contract.TrustSealed},
+		{Code: "T108", Kind: KindConfined, Severity: Error, Cite: "§8", Profiles: []string{"courier"}, Exception: "any-route", Within: []contract.Bound{
+			{Family: tmpl(t, "{P}.{own}.>")}, {Family: tmpl(t, "$JS.API.DIRECT.GET.{desk}.$KV.{desk.bucket}.{route}.>")}}},
+		{Code: "T109", Kind: KindConfined, Severity: Error, Cite: "§9", Profiles: []string{"courier"}, Direction: contract.DirSubscribe, Within: []contract.Bound{
+			{Family: tmpl(t, "_INBOX_{conn}.>")}, {Family: tmpl(t, "{P}.note.{route}.>")}, {Family: tmpl(t, "{P}.call.{route}"), Queue: tmpl(t, "{route}")}}},
+		{Code: "T110", Kind: KindDenyPresent, Severity: Error, Cite: "§10", Profiles: []string{"courier"}, Families: families("{P}.ride.*.admin.>")},
+		{Code: "T111", Kind: KindDisjoint, Severity: Error, Cite: "§11", Between: []contract.Side{
+			{Publish: families("{P}.ride.>")}, {Subscribe: families("{P}.talk.>"), Verbs: []string{"stream.manage"}, On: []string{"desk"}}}},
+		{Code: "T112", Kind: KindExclusiveRead, Severity: Error, Cite: "§12", Families: families("{P}.call.>"), By: []string{"courier"}, Queued: true, Token: 3},
+		{Code: "T113", Kind: KindPlacement, Severity: Error, Cite: "§13", Families: families("{P}.vault.>"), On: []string{"vault"}, Account: "back"},
+		{Code: "T114", Kind: KindSetting, Severity: Error, Cite: "§14", On: []string{"LOG"}, Settings: map[string]any{"deny_delete": true, "update": false},
+			Protect: []string{"deny_delete"}},
+		{Code: "T115", Kind: KindSize, Severity: Error, Cite: "§15", Bytes: 4096, Profiles: []string{"courier"}},
+		{Code: "T116", Kind: KindLifetime, Severity: Error, Cite: "§16", Class: contract.LifetimeStanding, Max: 48 * time.Hour},
+		{Code: "T117", Kind: KindVerbHolders, Severity: Error, Cite: "§17", Verbs: []string{"stream.read"}, On: []string{"vault"}, By: []string{"scanner"},
+			Why: []string{"fencing"}},
+		{Code: "T118", Kind: KindPinnedToken, Severity: Error, Cite: "§18", Families: families("{P}.ride.>"), Pinned: []int{3}, Exception: "any-route"},
+		{Code: "T119", Kind: KindIdentityToken, Severity: Error, Cite: "§19", Families: families("$JS.API.DIRECT.GET.{desk}.$KV.{desk.bucket}.>"),
+			Tokens: map[int]string{7: "route"}},
+		{Code: "T120", Kind: KindIdentityToken, Severity: Error, Cite: "§20", Families: families("{P}.note.>"), Tokens: map[int]string{3: "route"},
+			Direction: contract.DirSubscribe},
 	}
 }
 
@@ -135,6 +179,8 @@ func compiled(t testing.TB, c *contract.Contract, profile string, values map[str
 func worker() map[string]any {
 	return map[string]any{"owner": "alice", "actor": "dev", "rooms": []any{"team", "ops"}}
 }
+
+func courier() map[string]any { return map[string]any{"route": "north"} }
 
 func server() map[string]any { return map[string]any{"service": "calc", "epoch": "7"} }
 

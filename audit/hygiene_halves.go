@@ -86,10 +86,10 @@ func bucketStream(e subject.Pattern) string {
 
 // controlLine holds a JWT's CONNECT to the given control line (A027). A client that sets a name needs that much more.
 func (a *auditor) controlLine(p *Principal) {
-	if a.cfg.ControlLine == 0 || p.Token.Size == 0 {
+	if a.cfg.ControlLine == 0 || p.size == 0 {
 		return
 	}
-	if n := mint.ConnectBytes(p.Token.Size, ""); n > a.cfg.ControlLine {
+	if n := mint.ConnectBytes(p.size, ""); n > a.cfg.ControlLine {
 		a.report(p, codeTooLong, Entry{}, "", fmt.Sprintf("a client's CONNECT of it is %d bytes, max_control_line %d", n, a.cfg.ControlLine))
 	}
 }

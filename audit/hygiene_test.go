@@ -93,7 +93,7 @@ func grantFixtures() []fixture {
 		system(fixture{name: "of the system account", code: codeSystem, passes: true, edit: func(*jwt.UserClaims) {}}),
 
 		system(fixture{name: "no permissions", code: codeSystemUser, edit: func(uc *jwt.UserClaims) { uc.Permissions = jwt.Permissions{} },
-			also: []string{codeAllowAll, codeInbox, codeRawRoot, "T101", "T102", "T103", "T104", "T106"}, entry: ">", witness: "$SYS.rest"}),
+			also: []string{codeAllowAll, codeInbox, codeRawRoot, "T101", "T102", "T103", "T104", "T106", "T111", "T112", "T113", "T117", "T118", "T119", "T120"}, entry: ">", witness: "$SYS.rest"}),
 		system(fixture{name: "hears requests", code: codeSystemUser, edit: subAllow("$SYS.REQ.SERVER.PING.CONNZ"), also: excess(),
 			entry: "$SYS.REQ.SERVER.PING.CONNZ", witness: "$SYS.REQ.SERVER.PING.CONNZ"}),
 		system(fixture{name: "hears events", code: codeSystemUser, passes: true, edit: subAllow("$SYS.ACCOUNT.*.CONNECT"), also: excess()}),

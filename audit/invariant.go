@@ -2,101 +2,34 @@ package audit
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
-	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // The kinds of invariant that a contract may state.
 const (
-	KindIdentityToken  = "identity-token"
+	KindConfined       = contract.Confined
+	KindDenyPresent    = "deny-present"
+	KindDisjoint       = "disjoint"
+	KindExclusiveRead  = contract.ExclusiveRead
 	KindExclusiveWrite = contract.ExclusiveWrite
-	KindNever          = "never"
-	KindQueueOnly      = "queue-only"
-	KindPinnedToken    = "pinned-token"
-	KindVerbHolders    = "verb-holders"
+	KindIdentityToken  = "identity-token"
 	KindLifetime       = "lifetime"
+	KindNever          = "never"
+	KindPinnedToken    = "pinned-token"
+	KindPlacement      = contract.Placement
+	KindQueueOnly      = "queue-only"
+	KindSetting        = "setting"
+	KindSize           = "size"
+	KindVerbHolders    = "verb-holders"
 )
 
 // Kinds is the closed list of invariant kinds, sorted.
 func Kinds() []string {
-	return []string{KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever, KindPinnedToken, KindQueueOnly, KindVerbHolders}
-}
-
-// rule is an invariant with its subjects resolved for one space.
-type rule struct {
-	*contract.Invariant
-	families []subject.Pattern // of verb-holders: the subjects on which the verb acts
-	queue    string            // of queue-only, where the invariant names one
-}
-
-// rulesOf resolves the invariants for a space, once. An invariant that cannot be resolved is a problem, not a pass.
-func (a *auditor) rulesOf(space string) []rule {
-	if rules, ok := a.rules[space]; ok {
-		return rules
-	}
-	a.rules[space] = nil
-	scope, err := a.spaceScope(space)
-	if err != nil {
-		a.problem(err)
-		return nil
-	}
-	for _, inv := range a.cfg.Contract.Invariants {
-		if !inv.In(a.topology.Name) {
-			continue
-		}
-		r, err := resolveRule(scope, inv)
-		if err != nil {
-			a.problem(&contract.Problem{Pos: inv.Pos, What: "invariant " + inv.Code + ": " + err.Error()})
-			continue
-		}
-		a.rules[space] = append(a.rules[space], r)
-	}
-	return a.rules[space]
-}
-
-func resolveRule(scope *compile.Scope, inv *contract.Invariant) (rule, error) {
-	r := rule{Invariant: inv}
-	if !slices.Contains(Kinds(), inv.Kind) {
-		return r, fmt.Errorf("kind is not known, got %q, want one of %v", inv.Kind, Kinds())
-	}
-	for _, t := range inv.Families {
-		text, err := scope.Text(t)
-		if err != nil {
-			return r, err
-		}
-		p, err := subject.ParseStrict(text)
-		if err != nil {
-			return r, err
-		}
-		r.families = append(r.families, p)
-	}
-	for _, id := range inv.On {
-		stream, err := scope.StreamName(id)
-		if err != nil {
-			return r, err
-		}
-		subjects := verbSubjects(inv.Verb, stream)
-		if subjects == nil {
-			return r, fmt.Errorf("verb is not known, got %q", inv.Verb)
-		}
-		r.families = append(r.families, subjects...)
-	}
-	if !inv.Queue.IsZero() {
-		text, err := scope.Text(inv.Queue)
-		if err != nil {
-			return r, err
-		}
-		r.queue = text
-	}
-	if len(r.families) == 0 && inv.Kind != KindLifetime {
-		return r, fmt.Errorf("%s names no subjects, want a family or resources", inv.Kind)
-	}
-	return r, nil
+	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever,
+		KindPinnedToken, KindPlacement, KindQueueOnly, KindSetting, KindSize, KindVerbHolders}
 }
 
 // invariants runs the contract's invariants on one principal, in every space that it may belong to.
@@ -105,45 +38,108 @@ func (a *auditor) invariants(p *Principal) {
 		return
 	}
 	for _, space := range a.spaces(p) {
-		rules := a.rulesOf(space)
-		identity := identityOf(p, rules)
-		for _, r := range rules {
-			if len(r.Profiles) > 0 && !a.names(r.Profiles, p) {
-				continue
+		set := a.rulesOf(space)
+		j := &trial{a: a, p: p, set: set, about: set.about(a, p)}
+		for dir, d := range p.directions() {
+			for _, e := range d.allows() {
+				j.try(dir, d, e)
 			}
-			// A credential of no known profile holds no authority by its name.
-			if p.Profile != "" && slices.Contains(r.By, p.Profile) {
-				continue
-			}
-			a.run(p, r, identity)
 		}
+		j.whole()
 	}
 }
 
-func (a *auditor) run(p *Principal, r rule, identity map[string]string) {
+// trial is one principal held to the rules of one space.
+type trial struct {
+	a        *auditor
+	p        *Principal
+	set      *ruleset
+	about    []involvement
+	self     map[string]string // its parameters, completed, once one was asked for that it does not state
+	hits     []ref
+	owned    map[ref]ownFamily       // of identity-token, once resolved for the principal
+	bounds   map[int][]boundary      // of confined
+	sides    map[int]*[2]sideHit     // of disjoint
+	excepted map[string][]exceptions // by the name of the exception
+}
+
+// involvement is how a principal stands to a rule.
+type involvement int
+
+const (
+	uninvolved involvement = iota
+	involved
+	holding // it is one of those whom the rule names in by:
+)
+
+// try holds one allow entry to every rule of which it reaches a family.
+func (j *trial) try(dir int, d *Direction, e Entry) {
+	j.hits = j.set.index[dir].overlapping(e.Pattern, dir == subscribing, j.hits[:0])
+	for len(j.hits) > 0 {
+		n := 1
+		for n < len(j.hits) && j.hits[n].rule == j.hits[0].rule {
+			n++
+		}
+		if r := &j.set.rules[j.hits[0].rule]; j.about[j.hits[0].rule] != uninvolved {
+			j.entry(r, dir, d, e, j.hits[:n])
+		}
+		j.hits = j.hits[n:]
+	}
+}
+
+// entry runs one rule on one entry and the families that it may reach; the first violation is reported.
+func (j *trial) entry(r *rule, dir int, d *Direction, e Entry, hits []ref) {
+	for _, at := range hits {
+		witness, message := j.fault(r, at, dir, d, e)
+		if message == "" || r.Exception != "" && j.excused(r, dir, e) {
+			continue
+		}
+		j.a.violated(j.p, r, e, witness, message)
+		return
+	}
+}
+
+// fault is what a rule finds wrong with an entry in one of its families: a witness and the message, which is "" where it is nothing.
+func (j *trial) fault(r *rule, at ref, dir int, d *Direction, e Entry) (witness, message string) {
+	family := r.families[dir][at.family]
 	switch r.Kind {
 	case KindIdentityToken:
-		a.identityToken(p, r, identity)
-	case KindExclusiveWrite:
-		a.held(p, r, &p.Pub, "publishes on a family of "+names(r.By))
-	case KindNever:
-		for _, d := range p.directions() {
-			a.held(p, r, d, p.verb(d)+" reaches a family that is closed to "+closedTo(r.Profiles))
-		}
-	case KindQueueOnly:
-		a.queueOnly(p, r)
-	case KindPinnedToken:
-		a.pinnedToken(p, r)
+		return j.identityToken(r, at, dir, d, e)
+	case KindConfined:
+		return j.confined(r, at, dir, d, e)
+	case KindPlacement:
+		return j.placed(r, d, e, family)
 	case KindVerbHolders:
-		a.held(p, r, &p.Pub, "holds "+r.Verb+", which is for "+names(r.By))
-	case KindLifetime:
-		if p.Token != nil && p.Token.Expires == 0 && r.Class == contract.LifetimeNone {
-			a.violated(p, r, Entry{}, "", "never expires, which is for "+names(r.By))
+		return j.verbHeld(r, at, d, e, family)
+	case KindExclusiveRead:
+		return j.exclusiveRead(r, at, d, e, family)
+	}
+	switch r.Kind { // these are told by the entry alone, most often to be in order
+	case KindQueueOnly:
+		if message = queueOnly(r, e, family); message == "" {
+			return "", ""
+		}
+	case KindPinnedToken:
+		if message = pinnedToken(r, e, family, j.p.verb(d)); message == "" {
+			return "", ""
 		}
 	}
+	w, ok := j.p.reaches(d, e, family)
+	if !ok {
+		return "", ""
+	}
+	switch r.Kind {
+	case KindExclusiveWrite:
+		message = "publishes on a family of " + names(r.By)
+	case KindNever:
+		message = j.p.verb(d) + " reaches a family that is closed to " + closedTo(r.Profiles)
+	case KindDisjoint:
+		j.side(at, r.sideOf[dir][at.family], e, w)
+	}
+	return w, message
 }
 
-func (a *auditor) violated(p *Principal, r rule, e Entry, witness, message string) {
+func (a *auditor) violated(p *Principal, r *rule, e Entry, witness, message string) {
 	a.add(p, e, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Cite: r.Cite, Hint: kindHint(r.Kind), Witness: witness, Message: message})
 }
 
@@ -160,4 +156,24 @@ func names(profiles []string) string {
 		return "nobody"
 	}
 	return strings.Join(profiles, ", ") + " only"
+}
+
+// about says how a principal stands to every rule. A credential of no known profile holds no authority by its name.
+func (s *ruleset) about(a *auditor, p *Principal) []involvement {
+	if known, ok := s.involved[p.Profile]; ok {
+		return known
+	}
+	out := make([]involvement, len(s.rules))
+	for i := range s.rules {
+		r := &s.rules[i]
+		switch {
+		case len(r.Profiles) > 0 && !a.names(r.Profiles, p):
+		case p.Profile == "" || !slices.Contains(r.By, p.Profile):
+			out[i] = involved
+		case r.Kind == KindExclusiveRead && r.Queued, r.Kind == KindVerbHolders && len(r.Why) > 0:
+			out[i] = holding
+		}
+	}
+	s.involved[p.Profile] = out
+	return out
 }

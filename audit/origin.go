@@ -2,6 +2,7 @@ package audit
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -60,35 +61,54 @@ const maxTokens = 2 * compile.MaxSubjectTokens
 
 // gives reports whether the origin gives an entry of these tokens: as exactly that text, or as one that covers it.
 func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
-	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens {
+	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens || o.apart(tokens) {
 		return false, false
 	}
-	for i, t := range o.tokens { // most origins differ in a literal before any wildcard or hole
-		if i >= len(tokens) || t == hole || t == "*" || t == ">" {
-			break
-		}
-		if t != tokens[i] {
-			return false, false
-		}
-	}
-	exact = align(o.tokens, tokens, false)
-	return exact, exact || align(o.tokens, tokens, true)
+	exact = align(o.tokens, tokens, exactly)
+	return exact, exact || align(o.tokens, tokens, covering)
 }
 
-// align matches own against at most maxTokens tokens, where a hole takes one or more of them. Covering, "*" also takes any one
-// token and a final ">" all that are left.
-func align(own, tokens []string, covering bool) bool {
+// apart reports whether a literal token ahead of all holes and wildcards tells the two apart, as it most often does.
+func (o *origin) apart(tokens []string) bool {
+	for i, t := range o.tokens {
+		switch {
+		case t == hole || t == ">":
+			return false
+		case i >= len(tokens) || t != "*" && t != tokens[i]:
+			return true
+		}
+	}
+	return len(o.tokens) < len(tokens)
+}
+
+// alignment says what tokens of an origin take beside themselves.
+type alignment int
+
+const (
+	exactly          alignment = iota
+	covering                   // "*" also takes any one token and a final ">" all that are left
+	coveringLiterals           // the same, and a hole takes no wildcard
+)
+
+// align matches own against at most maxTokens tokens, where a hole takes one or more of them.
+func align(own, tokens []string, how alignment) bool {
 	all := uint64(2)<<len(tokens) - 1
 	at := uint64(1) // bit n: what was matched so far may end before token n
 	for _, o := range own {
-		if o == hole || covering && o == ">" {
+		if o == hole && how == coveringLiterals {
+			if at = literalEnds(at, tokens); at == 0 {
+				return false
+			}
+			continue
+		}
+		if o == hole || how != exactly && o == ">" {
 			at = all &^ (at&-at<<1 - 1) // any end behind the first
 			continue
 		}
 		var next uint64
 		for rest := at; rest != 0; rest &= rest - 1 {
 			n := bits.TrailingZeros64(rest)
-			if n < len(tokens) && (o == tokens[n] || covering && o == "*" && tokens[n] != ">") {
+			if n < len(tokens) && (o == tokens[n] || how != exactly && o == "*" && tokens[n] != ">") {
 				next |= 2 << n
 			}
 		}
@@ -97,4 +117,45 @@ func align(own, tokens []string, covering bool) bool {
 		}
 	}
 	return at>>len(tokens)&1 == 1
+}
+
+// literalEnds are the ends that one or more literal tokens reach from where what was matched so far may end.
+func literalEnds(at uint64, tokens []string) uint64 {
+	var ends uint64
+	for n, t := range tokens {
+		if isToken(t) && (at|ends)>>n&1 == 1 {
+			ends |= 2 << n
+		}
+	}
+	return ends
+}
+
+// telling is the place of the token by which origins are told apart: behind the prefixes that most of them share.
+const telling = 3
+
+// groups are origins by that token, so that an entry is compared with those alone that can give it.
+type groups struct {
+	named map[string][]*origin
+	any   []*origin // of which a hole or wildcard stands there, or before
+}
+
+func grouped(list []origin) *groups {
+	g := &groups{named: map[string][]*origin{}}
+	for i := range list {
+		o := &list[i]
+		if len(o.tokens) <= telling || slices.ContainsFunc(o.tokens[:telling+1], func(t string) bool { return t == hole || t == "*" || t == ">" }) {
+			g.any = append(g.any, o)
+		} else {
+			g.named[o.tokens[telling]] = append(g.named[o.tokens[telling]], o)
+		}
+	}
+	return g
+}
+
+// of returns the origins that can give an entry.
+func (g *groups) of(tokens []string) [2][]*origin {
+	if len(tokens) <= telling {
+		return [2][]*origin{g.any}
+	}
+	return [2][]*origin{g.named[tokens[telling]], g.any}
 }

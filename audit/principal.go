@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nats-io/jwt/v2"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -26,11 +28,15 @@ type Principal struct {
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 
+	Account string // in which it stands, "" where unknown
+
 	claims  *jwt.UserClaims   // nil for what is no user JWT
 	jwt     string            // as read, never printed
 	tags    map[string]string // of a JWT, as written
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen
+	scope   *compile.Scope    // that it was compiled with, nil for what was read
+	size    int               // of the encoded JWT in bytes, 0 where unknown
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 	claimed bool              // a compiled set that was read: what it says of itself is joined anew
 	in      []string          // spaces in which it is judged, once known
@@ -43,13 +49,14 @@ type Token struct {
 	ConnTypes       []string // as written; empty is every connection type
 	Responses       bool     // allow_responses
 	Scoped          bool     // permissions stand in the account's signing key, not in the JWT
-	Size            int      // bytes of the encoded JWT, 0 where unknown
 }
 
 // Direction is one direction of a permission set.
 type Direction struct {
 	Open        bool // no allow list restricts it
 	Allow, Deny []Entry
+
+	withheld []subject.Pattern // by Deny from an operation without a queue, once asked for
 }
 
 // Entry is a permission entry with the rows that it stands for, where they are known.
@@ -90,11 +97,21 @@ func (d *Direction) allows() []Entry {
 // denied returns the patterns that the direction withholds from a subscription with this queue, or from a publish ("").
 // A queue-qualified deny holds for its queue alone on the subscribe side; a queue is never stated on the publish side.
 func (p *Principal) denied(d *Direction, queue string) []subject.Pattern {
+	if len(d.Deny) == 0 {
+		return nil
+	}
+	plain := d == &p.Pub || queue == ""
+	if plain && d.withheld != nil {
+		return d.withheld
+	}
 	out := make([]subject.Pattern, 0, len(d.Deny))
 	for _, e := range d.Deny {
 		if e.Queue == "" || d == &p.Pub || queue != "" && subject.Covers(subject.Pattern(e.Queue), subject.Pattern(queue)) {
 			out = append(out, e.Pattern)
 		}
+	}
+	if out = slices.Clip(out); plain {
+		d.withheld = out
 	}
 	return out
 }
@@ -116,7 +133,19 @@ func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, excep
 	if !ok {
 		return "", false
 	}
-	return subject.WitnessOutside(hit, append(denied, except...))
+	var near []subject.Pattern // what is far off withholds nothing
+	for _, list := range [2][]subject.Pattern{denied, except} {
+		for _, q := range list {
+			switch {
+			case !subject.Overlaps(q, hit):
+			case subject.Covers(q, hit):
+				return "", false
+			default:
+				near = append(near, q)
+			}
+		}
+	}
+	return subject.WitnessOutside(hit, near)
 }
 
 // widened returns what a subscribe allow admits with its final "*" over-admission, unless a deny refuses the SUB that uses it:

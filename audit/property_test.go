@@ -51,7 +51,7 @@ func TestInvariantsAreExact(t *testing.T) {
 	c.Invariants = []*contract.Invariant{
 		{Code: "T101", Kind: KindIdentityToken, Families: []contract.Template{tmpl(t, "t.>")}, Tokens: map[int]string{1: "owner", 2: "actor"}},
 		{Code: "T102", Kind: KindExclusiveWrite, Families: []contract.Template{tmpl(t, "t.*.a")}},
-		{Code: "T105", Kind: KindPinnedToken, Families: []contract.Template{tmpl(t, "t.x.>")}, Token: 2},
+		{Code: "T105", Kind: KindPinnedToken, Families: []contract.Template{tmpl(t, "t.x.>")}, Pinned: []int{2}},
 	}
 	violates := map[string]func([]string) bool{
 		"T101": func(s []string) bool { return s[0] == "t" && len(s) > 1 && (len(s) < 3 || s[1] != "a" || s[2] != "x") },

@@ -58,6 +58,10 @@ func (a *auditor) file(name string, data []byte) error {
 		return err
 	}
 	a.out.Checked.Files += len(principals)
+	if a.read[name] {
+		return nil // named twice: the findings stand already
+	}
+	a.read[name] = true
 	for _, p := range principals {
 		if !a.joinAccount(p) {
 			continue
@@ -65,6 +69,8 @@ func (a *auditor) file(name string, data []byte) error {
 		a.join(p)
 		a.judge(p)
 	}
+	clear(a.noted)
+	clear(a.seen) // no other file repeats what this one shows
 	return nil
 }
 
@@ -97,7 +103,7 @@ func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {
 // signedPrincipal is userPrincipal, with the token's size and what joins it to its account.
 func (a *auditor) signedPrincipal(uc *jwt.UserClaims, token, file string) *Principal {
 	p := a.userPrincipal(uc, file)
-	p.claims, p.jwt, p.Token.Size = uc, token, len(token)
+	p.claims, p.jwt, p.size = uc, token, len(token)
 	return p
 }
 

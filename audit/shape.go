@@ -71,6 +71,16 @@ func (a *auditor) openValues(profile *contract.Profile, stated map[string]string
 
 // compared reports whether a condition compares the text of a parameter, or of a name that is derived from some.
 func (a *auditor) compared(profile *contract.Profile, param string) bool {
+	key := [2]string{profile.Name, param}
+	known, ok := a.compares[key]
+	if !ok {
+		known = a.comparing(profile, param)
+		a.compares[key] = known
+	}
+	return known
+}
+
+func (a *auditor) comparing(profile *contract.Profile, param string) bool {
 	derived := func(name string) bool {
 		_, symbol := a.cfg.Contract.Symbols[name]
 		return symbol || slices.ContainsFunc(profile.Derive, func(d contract.Derive) bool { return d.Name == name })
@@ -187,7 +197,7 @@ func (s *shape) filled(open map[string]string) []origin {
 	values, out := strings.NewReplacer(pairs...), slices.Clone(s.origins)
 	for i := range out {
 		o := &out[i]
-		if o.queue != hole {
+		if strings.Contains(o.queue, "{") {
 			o.queue = values.Replace(o.queue)
 		}
 		if len(o.open) == 0 {

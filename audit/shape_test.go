@@ -136,20 +136,24 @@ func TestHoldersOfAConditionAreTold(t *testing.T) {
 
 // TestAlign compares the alignment of tokens with its definition, written as a search.
 func TestAlign(t *testing.T) {
-	var search func(own, tokens []string, covering bool) bool
-	search = func(own, tokens []string, covering bool) bool {
+	var search func(own, tokens []string, how alignment) bool
+	search = func(own, tokens []string, how alignment) bool {
+		covers := how != exactly
 		if len(own) == 0 || len(tokens) == 0 {
 			return len(own) == len(tokens)
 		}
-		if own[0] == hole || covering && own[0] == ">" {
+		if own[0] == hole || covers && own[0] == ">" {
 			for n := 1; n <= len(tokens); n++ {
-				if search(own[1:], tokens[n:], covering) {
+				if own[0] == hole && how == coveringLiterals && !isToken(tokens[n-1]) {
+					return false
+				}
+				if search(own[1:], tokens[n:], how) {
 					return true
 				}
 			}
 			return false
 		}
-		return (own[0] == tokens[0] || covering && own[0] == "*" && tokens[0] != ">") && search(own[1:], tokens[1:], covering)
+		return (own[0] == tokens[0] || covers && own[0] == "*" && tokens[0] != ">") && search(own[1:], tokens[1:], how)
 	}
 	lists := func(alphabet []string) (out [][]string) {
 		last := [][]string{{}}
@@ -167,10 +171,10 @@ func TestAlign(t *testing.T) {
 	cases, hits := 0, 0
 	for _, own := range lists([]string{hole, "a", "*", ">"}) {
 		for _, tokens := range lists([]string{"a", "b", "*", ">"}) {
-			for _, covering := range []bool{false, true} {
-				got, want := align(own, tokens, covering), search(own, tokens, covering)
+			for _, how := range []alignment{exactly, covering, coveringLiterals} {
+				got, want := align(own, tokens, how), search(own, tokens, how)
 				if got != want {
-					t.Fatalf("align(%q, %q, %t): got %t, want %t", own, tokens, covering, got, want)
+					t.Fatalf("align(%q, %q, %d): got %t, want %t", own, tokens, how, got, want)
 				}
 				if cases++; got {
 					hits++
@@ -182,7 +186,7 @@ func TestAlign(t *testing.T) {
 		t.Errorf("%d cases, %d hits, want many", cases, hits)
 	}
 	long := slices.Repeat([]string{"a"}, maxTokens)
-	if !align(long, long, false) || !align([]string{hole}, long, false) || align(long[1:], long, false) {
+	if !align(long, long, exactly) || !align([]string{hole}, long, exactly) || align(long[1:], long, exactly) {
 		t.Errorf("%d tokens: not aligned", maxTokens)
 	}
 }

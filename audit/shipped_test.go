@@ -11,13 +11,28 @@ import (
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
-// violator is a credential that holds a family whole, in both directions, as a profile that the rule is about.
-func violator(r rule, space string, family subject.Pattern) *Principal {
+// violator is a credential that holds a family whole, in both directions, as a profile that the rule is about: beside the other side of a
+// disjoint rule, in another account than a placement asks for, with no deny.
+func violator(a *auditor, r *rule, space string, family subject.Pattern) *Principal {
 	p := &Principal{Name: "violator", Trust: contract.TrustUntrusted, Space: space, Identity: map[string]string{}}
 	if len(r.Profiles) > 0 {
 		p.Profile = r.Profiles[0]
 	}
 	list := subject.Texts{Allow: []string{string(family)}}
+	switch r.Kind {
+	case KindDisjoint:
+		for _, all := range r.families {
+			for _, other := range all {
+				list.Allow = append(list.Allow, string(other))
+			}
+		}
+	case KindPlacement:
+		p.Account = "elsewhere"
+	case KindDenyPresent:
+		if p.Account = r.Account; p.Account == "" {
+			p.Account = a.topology.Account(p.Profile, a.profile(p.Profile).Home)
+		}
+	}
 	p.Pub, p.Sub, p.Ignored = newDirections(list, list)
 	return p
 }
@@ -32,10 +47,10 @@ func TestShippedInvariantsFire(t *testing.T) {
 				t.Fatal(err)
 			}
 			space := a.sampleSpace()
-			for _, r := range a.rulesOf(space) {
-				for _, family := range r.families {
+			for _, r := range a.rulesOf(space).rules {
+				for _, family := range slices.Concat(r.families[publishing], r.families[subscribing]) {
 					a.out.Findings, a.seen = nil, map[string]int{}
-					a.invariants(violator(r, space, family))
+					a.invariants(violator(a, &r, space, family))
 					if !slices.ContainsFunc(a.out.Findings, func(f Finding) bool { return f.Code == r.Code }) {
 						t.Errorf("%s %s: %s of %s does not fire", c.Name, topology.Name, r.Code, family)
 					}

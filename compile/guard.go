@@ -83,7 +83,7 @@ func (s *Scope) newGuard() (*guard, error) {
 // base, which they may name, of all.
 func (g *guard) families() error {
 	for _, inv := range g.s.c.Invariants {
-		if inv.Overlay || g.s.profile.Overlay && inv.Kind != contract.ExclusiveWrite {
+		if inv.Overlay || inv.Kind == contract.Confined || inv.Kind == contract.Placement || g.s.profile.Overlay && inv.Kind != contract.ExclusiveWrite {
 			continue
 		}
 		for _, t := range inv.Families {

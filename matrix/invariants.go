@@ -5,61 +5,106 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/source"
 	"github.com/cotalctl/cotalctl/profiles"
 )
 
+// maxRuleToken is the last index that a token may have: an API prefix and a subject behind it.
+const maxRuleToken = 2*maxSubjectTokens - 1
+
 var (
 	checkCode = regexp.MustCompile(`^A[0-9]{3}$`)
 	ruleCode  = regexp.MustCompile(`^[A-Z][0-9]{3}$`)
-	verbName  = []string{"stream.create", "stream.info", "stream.update", "stream.purge", "stream.delete", "stream.msg-get", "stream.msg-delete",
-		"stream.direct-get", "consumer.create", "consumer.info", "consumer.next", "consumer.ack", "consumer.delete"}
 )
 
-// ruleKind is what one kind of invariant needs and admits beside code, kind, severity and cite.
+// ruleKind is what one kind of invariant needs and admits beside code, kind, title, severity, cite and topologies.
 type ruleKind struct {
 	need, may []string
-	family    bool
+	family    famUse
+	oneOf     []string // at least one of these, which may also lists
 }
+
+// famUse says whether a kind is about families.
+type famUse int
+
+const (
+	noFamily famUse = iota
+	mayFamily
+	needFamily
+)
 
 // ruleKinds are the closed set of invariant kinds.
 var ruleKinds = map[string]ruleKind{
-	contract.ExclusiveWrite: {family: true, need: []string{"by"}},
-	"identity-token":        {family: true, need: []string{"tokens"}, may: []string{"by", "profiles"}},
-	"lifetime":              {need: []string{"class", "only"}},
-	"never":                 {family: true, may: []string{"profiles"}},
-	"pinned-token":          {family: true, need: []string{"token"}, may: []string{"by", "profiles"}},
-	"queue-only":            {family: true, need: []string{"queue"}, may: []string{"by", "profiles"}},
-	"verb-holders":          {need: []string{"verb", "by"}, may: []string{"on", "profiles"}},
+	contract.Confined:       {family: mayFamily, need: []string{"within", "profiles"}, may: []string{"direction", "exception"}},
+	"deny-present":          {family: needFamily, need: []string{"profiles"}, may: []string{"direction", "account"}},
+	"disjoint":              {need: []string{"between"}, may: []string{"by", "profiles"}},
+	contract.ExclusiveRead:  {family: needFamily, need: []string{"by"}, may: []string{"queue", "exception"}},
+	contract.ExclusiveWrite: {family: needFamily, need: []string{"by"}, may: []string{"exception"}},
+	"identity-token":        {family: needFamily, need: []string{"tokens"}, may: []string{"by", "profiles", "direction", "exception"}},
+	"lifetime":              {need: []string{"class"}, may: []string{"only", "max", "trust", "profiles"}, oneOf: []string{"only", "max", "trust"}},
+	"never":                 {family: needFamily, may: []string{"profiles", "direction", "exception"}},
+	"pinned-token":          {family: needFamily, may: []string{"token", "tokens", "by", "profiles", "direction", "exception"}, oneOf: []string{"token", "tokens"}},
+	contract.Placement:      {family: mayFamily, need: []string{"account"}, may: []string{"on", "profiles", "direction"}, oneOf: []string{"on", "profiles", "family", "families"}},
+	"queue-only":            {family: needFamily, need: []string{"queue"}, may: []string{"by", "profiles", "exception"}},
+	"setting":               {need: []string{"on"}, may: []string{"settings", "protect"}, oneOf: []string{"settings", "protect"}},
+	"size":                  {need: []string{"bytes"}, may: []string{"profiles"}},
+	"verb-holders":          {need: []string{"by"}, may: []string{"verb", "verbs", "on", "profiles", "why", "exception"}, oneOf: []string{"verb", "verbs"}},
 }
 
-// invariants reads the audit rules of the contract.
-func (l *loader) invariants(n source.Node) {
-	for _, item := range n.Items() {
-		kind := item.Peek("kind")
-		k, known := ruleKinds[kind]
-		keys := slices.Concat([]string{"code", "kind", "title", "severity", "cite", "topologies"}, k.need, k.may)
-		if k.family {
+// ruleKeys are the keys that a kind admits; of an unknown kind those of all, so that only the kind is reported.
+func ruleKeys(kind string) []string {
+	keys := []string{"code", "kind", "title", "severity", "cite", "topologies"}
+	add := func(k ruleKind) {
+		for _, key := range slices.Concat(k.need, k.may) {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+		if k.family != noFamily && !slices.Contains(keys, "family") {
 			keys = append(keys, "family", "families")
 		}
-		if !known {
-			keys = append(keys, "family", "families", "by", "profiles", "tokens", "token", "verb", "on", "queue", "class", "only")
+	}
+	if k, known := ruleKinds[kind]; known {
+		add(k)
+		return keys
+	}
+	for _, name := range contract.SortedKeys(ruleKinds) {
+		add(ruleKinds[name])
+	}
+	return keys
+}
+
+// invariants reads the audit rules of the contract, file by file.
+func (l *loader) invariants(files []source.Node) {
+	for _, file := range files {
+		for _, item := range file.Items() {
+			kind := item.Peek("kind")
+			k := ruleKinds[kind]
+			m := item.Map(ruleKeys(kind)...)
+			inv := &contract.Invariant{Pos: item.Pos(), Overlay: l.overlay, Kind: m.Need("kind").OneOf(contract.SortedKeys(ruleKinds)...),
+				Severity: m.Need("severity").OneOf("error", "warning", "note"), Cite: profiles.Cite(m.Need("cite"))}
+			inv.Code = matching(m.Need("code"), ruleCode, `a letter and three digits, such as "C101"`)
+			if first, twice := l.ruleAt[inv.Code]; twice && inv.Code != "" {
+				again(m.Get("code"), fmt.Sprintf("invariant code %s is used twice", inv.Code), "another code", first)
+			}
+			l.ruleAt[inv.Code] = m.Get("code").Pos()
+			for _, key := range k.need {
+				m.Need(key)
+			}
+			someOf(m, k.oneOf)
+			l.invariant(inv, m, k)
+			l.c.Invariants = append(l.c.Invariants, inv)
 		}
-		m := item.Map(keys...)
-		inv := &contract.Invariant{Pos: item.Pos(), Overlay: l.overlay, Kind: m.Need("kind").OneOf(contract.SortedKeys(ruleKinds)...),
-			Severity: m.Need("severity").OneOf("error", "warning", "note"), Cite: profiles.Cite(m.Need("cite"))}
-		inv.Code = matching(m.Need("code"), ruleCode, `a letter and three digits, such as "C101"`)
-		if first, twice := l.ruleAt[inv.Code]; twice && inv.Code != "" {
-			again(m.Get("code"), fmt.Sprintf("invariant code %s is used twice", inv.Code), "another code", first)
-		}
-		l.ruleAt[inv.Code] = m.Get("code").Pos()
-		for _, key := range k.need {
-			m.Need(key)
-		}
-		l.invariant(inv, m, k)
-		l.c.Invariants = append(l.c.Invariants, inv)
+	}
+}
+
+// someOf reports a map that has none of the keys.
+func someOf(m source.Map, keys []string) {
+	if len(keys) > 0 && m.IsMap() && !slices.ContainsFunc(keys, func(key string) bool { return m.Get(key).Given() }) {
+		m.Fail(fmt.Sprintf("missing key %q", keys[0]), "", strings.Join(keys, " or "), "")
 	}
 }
 
@@ -68,27 +113,34 @@ func (l *loader) invariant(inv *contract.Invariant, m source.Map, k ruleKind) {
 	inv.Families = l.families(m, k.family)
 	inv.By = slices.Concat(declaredList(m.Get("by"), l.c.Profiles, "profile"), declaredList(m.Get("only"), l.c.Profiles, "profile"))
 	inv.Profiles = declaredList(m.Get("profiles"), l.c.Profiles, "profile")
-	inv.Token = int(m.Get("token").Int(0, maxSubjectTokens-1))
-	inv.Verb = m.Get("verb").OneOf(verbName...)
+	inv.Direction = m.Get("direction").OneOf(contract.DirPublish, contract.DirSubscribe, contract.DirBoth)
+	inv.Verb, inv.Verbs = m.Get("verb").OneOf(contract.VerbNames()...), verbList(m.Get("verbs"))
 	inv.On = declaredList(m.Get("on"), l.c.Resources, "resource")
+	l.verbsOn(inv.AllVerbs(), m)
 	inv.Class = m.Get("class").OneOf(contract.LifetimeOneShot, contract.LifetimeStanding, contract.LifetimeNone)
-	l.queue(inv, m.Get("queue"))
-	if tokens := m.Get("tokens"); tokens.Given() {
-		inv.Tokens = l.tokens(tokens, inv)
+	inv.Max, inv.Trust = m.Get("max").Duration(), m.Get("trust").OneOf(trustNames...)
+	if inv.Class == contract.LifetimeNone && m.Get("max").Given() {
+		m.Get("max").Fail("max of the lifetime class none", "", "a class that expires", "")
 	}
+	if n := m.Get("bytes"); n.Given() {
+		inv.Bytes = int(size(n))
+	}
+	l.tokensOf(inv, m)
+	l.queue(inv, m.Get("queue"))
+	l.ruleParts(inv, m)
 }
 
-func (l *loader) families(m source.Map, wanted bool) []contract.Template {
+func (l *loader) families(m source.Map, use famUse) []contract.Template {
 	one, many := m.Get("family"), m.Get("families")
 	items := many.Items()
 	switch {
-	case !wanted:
+	case use == noFamily:
 		return nil
 	case one.Given() && many.Given():
 		many.Fail("families beside family", "", "one of them", "")
 	case one.Given():
 		items = []source.Node{one}
-	case !many.Given():
+	case !many.Given() && use == needFamily:
 		m.Fail(`missing key "family"`, "", "family or families", "")
 	}
 	var out []contract.Template
@@ -103,10 +155,12 @@ func (l *loader) families(m source.Map, wanted bool) []contract.Template {
 
 // queue reads the queue group that is due: a token of the subject by index, or a template.
 func (l *loader) queue(inv *contract.Invariant, n source.Node) {
+	inv.Queued = n.Given()
 	switch {
 	case !n.Given():
+		return
 	case n.IsMap():
-		inv.Token = int(n.Map("token").Need("token").Int(0, maxSubjectTokens-1))
+		inv.Token = int(n.Map("token").Need("token").Int(0, maxRuleToken))
 	default:
 		t, ok := profiles.Template(n)
 		if !ok {
@@ -126,8 +180,8 @@ func (l *loader) tokens(n source.Node, inv *contract.Invariant) map[int]string {
 	out := map[int]string{}
 	for _, f := range n.Fields() {
 		i, err := strconv.Atoi(f.Name)
-		if err != nil || i < 0 || i >= maxSubjectTokens || strconv.Itoa(i) != f.Name {
-			f.Key.Fail("token index", fmt.Sprintf("%q", f.Name), fmt.Sprintf("0 to %d", maxSubjectTokens-1), "")
+		if err != nil || i < 0 || i > maxRuleToken || strconv.Itoa(i) != f.Name {
+			f.Key.Fail("token index", fmt.Sprintf("%q", f.Name), fmt.Sprintf("0 to %d", maxRuleToken), "")
 			continue
 		}
 		name := f.Value.Text()

@@ -138,6 +138,9 @@ func TestLoadResources(t *testing.T) {
 func TestLoadProfilesAndRest(t *testing.T) {
 	c := loadFull(t)
 	porter := c.Profiles["porter"]
+	rule := func(code string) *contract.Invariant {
+		return c.Invariants[slices.IndexFunc(c.Invariants, func(i *contract.Invariant) bool { return i.Code == code })]
+	}
 	names := make([]string, len(porter.Params))
 	for i, p := range porter.Params {
 		names[i] = p.Name
@@ -170,9 +173,22 @@ func TestLoadProfilesAndRest(t *testing.T) {
 		{c.Records["deal"].Fields[4].Within, "orders.name"},
 		{life.Records[0].Value.Map["since"], contract.Node{Map: map[string]contract.Node{"GOODS": {Text: ptr(tmpl(t, "{frontier.GOODS}"))}}}},
 		{life.Records[0].Value.Map["v"], contract.Node{Lit: int64(1)}},
-		{c.Invariants[1].Token, 3},
-		{c.Invariants[2].Tokens, map[int]string{3: "user"}},
-		{c.Invariants[6].By, []string{"scanner"}},
+		{rule("C002").Token, 3},
+		{rule("C003").Tokens, map[int]string{3: "user"}},
+		{rule("C004").Pinned, []int{4}},
+		{rule("C007").By, []string{"scanner"}},
+		{rule("C102").Within, []contract.Bound{{Family: tmpl(t, "{P}.bell")}, {Family: tmpl(t, "{P}.order.>"), Queue: tmpl(t, "depot")}}},
+		{rule("C103").Account, "front"},
+		{rule("C104").Between, []contract.Side{{Publish: []contract.Template{tmpl(t, "{P}.queue.>")}},
+			{Subscribe: []contract.Template{tmpl(t, "{P}.order.>")}, Verbs: []string{"consumer.use"}, On: []string{"QUEUE"}}}},
+		{rule("C105").Queue, tmpl(t, "depot")},
+		{rule("C107").Settings, map[string]any{"deny_delete": true, "max_age": 30 * 24 * 3600 * secs, "update": true}},
+		{rule("C107").Protect, []string{"deny_delete", "mirror"}},
+		{rule("C108").Bytes, 16384},
+		{int64(rule("C109").Max), 30 * 24 * 3600 * secs},
+		{rule("C110").AllVerbs(), []string{"stream.msg-get", "stream.snapshot"}},
+		{rule("C110").Why, []string{"fencing"}},
+		{[]any{rule("C111").Pinned, rule("C111").Exception, rule("C111").Direction}, []any{[]int{3, 4}, "trees", "both"}},
 		{[]string{c.Topologies[0].Name, c.Topologies[1].Name, c.Topologies[1].Place["shelf"]}, []string{"flat", "deep", "back"}},
 		{c.Space, "space"},
 	} {

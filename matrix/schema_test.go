@@ -46,6 +46,8 @@ func definition(file string) string {
 	switch base := path.Base(file); {
 	case strings.Contains(file, "profiles/"):
 		return "profiles"
+	case strings.HasPrefix(base, "invariants"):
+		return "invariants"
 	case strings.HasPrefix(base, "rows"):
 		return "rows"
 	default:

@@ -75,15 +75,57 @@ func (p *page) subjectOf(i *contract.Invariant) []string {
 		families[n] = f.String()
 	}
 	say(len(families) > 0, "%s", mdCodes(families))
-	say(i.Verb != "", "verb %s", mdCode(i.Verb))
+	say(len(i.AllVerbs()) > 0, "verb %s", mdCodes(i.AllVerbs()))
 	say(len(i.On) > 0, "on %s", mdLinks("Resource", i.On))
 	for _, at := range slices.Sorted(maps.Keys(i.Tokens)) {
 		say(true, "token %d is %s", at, mdCode(i.Tokens[at]))
 	}
-	say(i.Token > 0, "token %d", i.Token)
+	say(i.Token > 0 && len(i.Pinned) == 0, "token %d", i.Token)
+	for _, at := range i.Pinned {
+		say(true, "token %d", at)
+	}
 	say(!i.Queue.IsZero(), "queue %s", mdCode(i.Queue.String()))
 	say(i.Class != "", "class %s", mdCode(i.Class))
+	out = append(out, boundsOf(i)...)
 	say(len(i.By) > 0, "by %s", mdLinks("Profile", i.By))
 	say(len(i.Profiles) > 0, "of %s", mdLinks("Profile", i.Profiles))
+	return out
+}
+
+// boundsOf says what an invariant holds its subject to, where that is neither a token nor a holder.
+func boundsOf(i *contract.Invariant) []string {
+	var out []string
+	say := func(given bool, format string, args ...any) {
+		if given {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	say(i.Direction != "", "%s", i.Direction)
+	for _, b := range i.Within {
+		say(b.Queue.IsZero(), "within %s", mdCode(b.Family.String()))
+		say(!b.Queue.IsZero(), "within %s in queue %s", mdCode(b.Family.String()), mdCode(b.Queue.String()))
+	}
+	for n, side := range i.Between {
+		say(n == 1, "apart from")
+		for _, t := range side.Publish {
+			say(true, "publish %s", mdCode(t.String()))
+		}
+		for _, t := range side.Subscribe {
+			say(true, "subscribe %s", mdCode(t.String()))
+		}
+		say(len(side.Verbs) > 0, "verb %s", mdCodes(side.Verbs))
+		say(len(side.On) > 0, "on %s", mdLinks("Resource", side.On))
+	}
+	for _, key := range contract.SortedKeys(i.Settings) {
+		say(true, "%s", mdCode(fmt.Sprintf("%s: %v", key, i.Settings[key])))
+	}
+	say(len(i.Protect) > 0, "protects %s", mdCodes(i.Protect))
+	say(i.Max > 0, "at most %s", i.Max)
+	say(i.Trust != "", "trust %s", mdCode(i.Trust))
+	say(i.Bytes > 0, "at most %d bytes", i.Bytes)
+	say(i.Account != "", "account %s", mdCode(i.Account))
+	say(len(i.Why) > 0, "for %s", mdCodes(i.Why))
+	say(i.Exception != "", "but the exception %s", mdCode(i.Exception))
+	say(len(i.Topologies) > 0, "topology %s", mdCodes(i.Topologies))
 	return out
 }

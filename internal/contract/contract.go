@@ -137,6 +137,15 @@ func (c *Contract) Topology(name string) (*Topology, bool) {
 // ExclusiveWrite is the kind of an invariant that names who alone may publish in a family.
 const ExclusiveWrite = "exclusive-write"
 
+// The kinds of invariants whose families say what they look at, not what is anybody's.
+const (
+	Confined  = "confined"
+	Placement = "placement"
+)
+
+// ExclusiveRead is the kind of an invariant that names who alone may subscribe in a family.
+const ExclusiveRead = "exclusive-read"
+
 // Kind is a record kind of the contract: a key grammar and its rules.
 type Kind struct {
 	Name         string
@@ -326,10 +335,24 @@ type Invariant struct {
 	Profiles   []string       // profiles it is about; empty: all
 	Tokens     map[int]string // token index → parameter
 	Token      int
-	Verb       string   // "stream.msg-get", "consumer.create", …
+	Pinned     []int  // token indexes that must be literal
+	Direction  string // DirPublish, DirSubscribe or DirBoth; "" is what the kind says
+	Verb       string // "stream.msg-get", "consumer.create", …, or a group such as "stream.manage"
+	Verbs      []string
+	Why        []string // what the rows of the holders must state
 	On         []string // resource ids
 	Queue      Template
+	Queued     bool // a queue is asked for: Queue, else the one that token Token spells
 	Class      string
+	Max        time.Duration // of a lifetime; 0: not bounded
+	Trust      string        // of profiles with the lifetime class
+	Bytes      int           // of an encoded user JWT
+	Within     []Bound
+	Between    []Side
+	Settings   map[string]any // resource setting by JSON name, or update, delete, closed
+	Protect    []string       // settings that the resource must protect
+	Account    string
+	Exception  string // rows with this exception may pass, as far as they give the entry
 }
 
 // In reports whether the invariant holds in a topology.
