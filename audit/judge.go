@@ -57,10 +57,7 @@ func (j *Judge) Declared() ([]Finding, error) {
 	a := j.a
 	a.out.Findings, a.probs = nil, nil
 	clear(a.seen)
-	rules := a.rulesOf(a.sampleSpace())
-	for _, profile := range contract.Sorted(a.cfg.Contract.Profiles) {
-		a.profileLifetime(profile, rules)
-	}
+	a.declared(a.sampleSpace())
 	return j.errors()
 }
 

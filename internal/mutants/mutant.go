@@ -95,7 +95,8 @@ type inSet struct {
 	holder  audit.Holder
 	profile string // "" states none
 	account string
-	whole   *compile.PermissionSet // nil: there is none without the mutant
+	whole   *compile.PermissionSet // without the mutant; nil: made of had
+	had     []compile.Grant
 	grants  func() []compile.Grant
 	edit    func([]compile.Grant) []compile.Grant // of closed grants
 }
@@ -107,7 +108,7 @@ func (a inSet) judge(j *judges) (outcome, error) {
 	}
 	whole := a.whole
 	if whole == nil {
-		if whole, err = a.w.seal(a.profile, a.account, nil, nil); err != nil {
+		if whole, err = a.w.seal(a.profile, a.account, a.had, nil); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -123,15 +124,14 @@ func (a inSet) judge(j *judges) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	codes := codesOf(found)
-	if a.whole != nil && len(codes) > 0 {
-		before, err := judge.Set(a.holder, a.whole)
+	if len(found) > 0 {
+		before, err := judge.Set(a.holder, whole)
 		if err != nil {
 			return outcome{}, err
 		}
-		codes = codesOf(slices.DeleteFunc(found, func(f audit.Finding) bool { return has(before, f) }))
+		found = slices.DeleteFunc(found, func(f audit.Finding) bool { return has(before, f) })
 	}
-	return outcome{gain: g.String(), codes: codes}, nil
+	return outcome{gain: g.String(), codes: codesOf(found)}, nil
 }
 
 // has reports whether a finding stood before the mutant.

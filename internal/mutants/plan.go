@@ -125,7 +125,7 @@ func (p *planner) swaps(b *base, i int) {
 	if len(p.targets(b, g.Row)) > 0 { // a row that everybody has is nobody's duty
 		m := of(b, g, classUntagged, "held without a profile")
 		m.profile = ""
-		p.add(m, inSet{w: p.w, account: b.account, grants: func() []compile.Grant { return []compile.Grant{*g} }})
+		p.add(m, p.beside(b, i, inSet{account: b.account}, everybodys(b)))
 	}
 	for _, account := range p.w.accounts {
 		if account == b.account || slices.Contains(g.Row.Profiles, "*") {
@@ -137,14 +137,25 @@ func (p *planner) swaps(b *base, i int) {
 
 // moved puts an entry beside what a profile holds in an account.
 func (p *planner) moved(b *base, i int, profile, account string) inSet {
-	a := inSet{w: p.w, profile: profile, account: account}
-	to := p.w.in(profile, account)
-	if to == nil {
-		a.holder = p.w.of(profile).holder
-		a.grants = func() []compile.Grant { return []compile.Grant{b.grants[i]} }
-		return a
+	a := inSet{profile: profile, account: account}
+	if to := p.w.in(profile, account); to != nil {
+		a.holder, a.whole = to.holder, to.set
+		return p.beside(b, i, a, to.grants)
 	}
-	a.holder, a.whole = to.holder, to.set
-	a.grants = func() []compile.Grant { return append(slices.Clone(to.grants), b.grants[i]) }
+	to := p.w.of(profile)
+	a.holder = to.holder
+	return p.beside(b, i, a, everybodys(to))
+}
+
+// beside completes an attempt that adds an entry to grants.
+func (p *planner) beside(b *base, i int, a inSet, grants []compile.Grant) inSet {
+	a.w, a.had = p.w, grants
+	a.grants = func() []compile.Grant { return append(slices.Clone(grants), b.grants[i]) }
 	return a
+}
+
+// everybodys are the grants that every profile has, such as an inbox of its own: what a holder brings into an account where it has
+// nothing else, so that what is found is not the lack of them.
+func everybodys(b *base) []compile.Grant {
+	return slices.DeleteFunc(slices.Clone(b.grants), func(g compile.Grant) bool { return !slices.Contains(g.Row.Profiles, "*") })
 }

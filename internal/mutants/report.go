@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // report prints the table of classes, the survivors and the last line; it returns whether all that count are killed.
@@ -33,6 +35,9 @@ func report(w io.Writer, results []result, verbose bool) bool {
 		}
 		fmt.Fprintln(w)
 	}
+	if verbose {
+		byCode(w, results)
+	}
 	fmt.Fprintf(w, "%-18s %8s %9s %9s %9s %11s\n", "class", "mutants", "by audit", "refused", "survived", "equivalent")
 	for _, class := range classes {
 		row(w, class, counts[class])
@@ -41,6 +46,24 @@ func report(w io.Writer, results []result, verbose bool) bool {
 	dead, n := total[killed]+total[refused], len(results)-total[equivalent]
 	fmt.Fprintf(w, "killed %d of %d\n", dead, n)
 	return dead == n && n > 0
+}
+
+// byCode prints how many mutants each code finds, and how many only it does.
+func byCode(w io.Writer, results []result) {
+	all, alone := map[string]int{}, map[string]int{}
+	for i := range results {
+		for _, code := range results[i].by {
+			all[code]++
+			if len(results[i].by) == 1 {
+				alone[code]++
+			}
+		}
+	}
+	fmt.Fprintf(w, "%-18s %8s %9s\n", "code", "finds", "alone")
+	for _, code := range contract.SortedKeys(all) {
+		fmt.Fprintf(w, "%-18s %8d %9d\n", code, all[code], alone[code])
+	}
+	fmt.Fprintln(w)
 }
 
 func row(w io.Writer, name string, n map[string]int) {
