@@ -14,76 +14,78 @@ import (
 // inContract puts a fault into what the contract declares beside its rows.
 type inContract struct {
 	w        *world
-	gain     string             // what the fault gives; "": nothing
+	gain     string             // what the fault itself gives; "": nothing
 	topology *contract.Topology // nil: that of the world
 	resource *contract.Resource // a changed resource; nil: none
-	profiles []string           // whose sets the fault may change
+	profiles []string           // whose sets the fault may change: it gives nothing where none of them admits more
+}
+
+// heldSet is what somebody holds in the faulty contract.
+type heldSet struct {
+	holder audit.Holder
+	set    *compile.PermissionSet
 }
 
 func (a inContract) judge(*judges) (outcome, error) {
-	if a.gain == "" {
-		return outcome{}, nil
-	}
 	faulty := *a.w
 	faulty.c, faulty.topology = a.changed()
-	faulty.bases = nil
+	out := outcome{gain: a.gain}
+	var sets []heldSet
+	if len(a.profiles) > 0 {
+		var err error
+		if sets, out.gain, err = a.wider(&faulty); err != nil {
+			return outcome{refused: err.Error()}, nil
+		}
+	}
+	if out.gain == "" {
+		return out, nil
+	}
 	judge, err := audit.NewJudge(faulty.config())
 	if err != nil {
 		return outcome{refused: err.Error()}, nil
 	}
 	found, err := judge.Declared()
-	if err != nil {
-		return outcome{}, err
+	for _, s := range sets {
+		if len(found) > 0 || err != nil {
+			break
+		}
+		found, err = judge.Set(s.holder, s.set)
 	}
-	codes := codesOf(found)
-	if len(codes) > 0 || len(a.profiles) == 0 {
-		return outcome{gain: a.gain, codes: codes}, nil
-	}
-	gain := ""
+	out.codes = codesOf(found)
+	return out, err
+}
+
+// wider returns the sets of the profiles that admit in their account what they did not without the fault, and what the first admits.
+func (a inContract) wider(faulty *world) (sets []heldSet, gain string, err error) {
 	for _, b := range a.w.bases {
 		if !slices.Contains(a.profiles, b.profile.Name) || b.account != a.w.of(b.profile.Name).account { // each sample once
 			continue
 		}
-		o, err := a.holder(&faulty, judge, b)
-		if err != nil || o.refused != "" || len(o.codes) > 0 {
-			return o, err
+		bases, err := faulty.sample(b.profile, compile.Sample{Name: b.sample, Input: b.input})
+		if err != nil {
+			return nil, "", err
 		}
-		if gain == "" {
-			gain = o.gain
-		}
-	}
-	return outcome{gain: gain}, nil
-}
-
-// holder judges what a sample of a profile holds in every account of the faulty contract, where that is more than it held.
-func (a inContract) holder(faulty *world, judge *audit.Judge, b *base) (outcome, error) {
-	sets, err := faulty.sample(b.profile, compile.Sample{Name: b.sample, Input: b.input})
-	if err != nil {
-		return outcome{refused: err.Error()}, nil
-	}
-	var out outcome
-	for _, s := range sets {
-		whole := &compile.PermissionSet{Pub: compile.List{Mode: compile.ModeNone}, Sub: compile.List{Mode: compile.ModeNone}}
-		for _, o := range a.w.bases {
-			if o.profile == b.profile && o.sample == b.sample && o.account == s.account {
-				whole = o.set
+		for _, s := range bases {
+			g, more := gained(s.set, a.w.whole(s))
+			if !more {
+				continue
+			}
+			if sets = append(sets, heldSet{s.holder, s.set}); gain == "" {
+				gain = g.String() + " in account " + s.account
 			}
 		}
-		g, ok := gained(s.set, whole)
-		if !ok {
-			continue
-		}
-		found, err := judge.Set(s.holder, s.set)
-		if err != nil {
-			return outcome{}, err
-		}
-		out.gain = g.String() + " in account " + s.account
-		if codes := codesOf(found); len(codes) > 0 {
-			out.codes = codes
-			return out, nil
+	}
+	return sets, gain, nil
+}
+
+// whole is what the sample of a base has in its account in this world: nothing where it has no credential there.
+func (w *world) whole(b *base) *compile.PermissionSet {
+	for _, o := range w.bases {
+		if o.profile == b.profile && o.sample == b.sample && o.account == b.account {
+			return o.set
 		}
 	}
-	return out, nil
+	return &compile.PermissionSet{Pub: compile.List{Mode: compile.ModeNone}, Sub: compile.List{Mode: compile.ModeNone}}
 }
 
 // changed copies the contract with the fault in it.
@@ -164,28 +166,32 @@ func (p *planner) resources() {
 			p.add(mutant{row: r.ID, class: classProtect, file: r.Pos.File, before: "protects " + key, after: "does not"},
 				inContract{w: p.w, gain: "an update of " + key, resource: &dropped})
 			for _, v := range weaker(r, key) {
-				weak := *r
-				weak.Config, weak.Subjects = maps.Clone(r.Config), slices.Clone(r.Subjects)
-				before := "none"
-				switch have, ok := r.Config[key]; {
-				case key == keySubjects:
-					weak.Subjects = append(weak.Subjects, contract.Lit(fmt.Sprint(v.to)))
-					before = fmt.Sprintf("%d subjects", len(r.Subjects))
-				default:
-					if ok {
-						before = fmt.Sprint(have)
-					}
-					weak.Config[key] = v.to
-				}
-				gain := fmt.Sprintf("%s: %v", key, v.to)
-				if v.stricter {
-					gain = ""
-				}
-				p.add(mutant{row: r.ID, class: classSetting, file: r.Pos.File, before: key + ": " + before, after: fmt.Sprintf("%s: %v", key, v.to)},
-					inContract{w: p.w, gain: gain, resource: &weak})
+				p.setting(r, key, v)
 			}
 		}
 	}
+}
+
+// setting gives a protected key another value.
+func (p *planner) setting(r *contract.Resource, key string, v setting) {
+	weak := *r
+	weak.Config, weak.Subjects = maps.Clone(r.Config), slices.Clone(r.Subjects)
+	before := "none"
+	if key == keySubjects {
+		weak.Subjects = append(weak.Subjects, contract.Lit(fmt.Sprint(v.to)))
+		before = fmt.Sprintf("%d subjects", len(r.Subjects))
+	} else {
+		if have, ok := r.Config[key]; ok {
+			before = fmt.Sprint(have)
+		}
+		weak.Config[key] = v.to
+	}
+	after := fmt.Sprintf("%s: %v", key, v.to)
+	a := inContract{w: p.w, gain: after, resource: &weak}
+	if v.stricter { // but what rows give may depend on it: a keyed read becomes one of the whole bucket
+		a.gain, a.profiles = "", p.holders(r.ID)
+	}
+	p.add(mutant{row: r.ID, class: classSetting, file: r.Pos.File, before: key + ": " + before, after: after}, a)
 }
 
 const keySubjects = "subjects"
@@ -202,11 +208,12 @@ var others = map[string][]string{
 	"persist_mode": {"default", "async"},
 }
 
-// weaker are the other values of a protected key. A switch that denies is stricter when it is on, any other when it is off.
+// weaker are the other values of a protected key. A switch that denies is stricter when it is on, one that allows when it is off; of
+// every other key any change counts.
 func weaker(r *contract.Resource, key string) []setting {
 	switch have := r.Config[key].(type) {
 	case bool:
-		return []setting{{!have, have != strings.HasPrefix(key, "deny_")}}
+		return []setting{{!have, have && strings.HasPrefix(key, "allow_") || !have && strings.HasPrefix(key, "deny_")}}
 	case int64:
 		if have <= 0 {
 			return []setting{{to: int64(1e9)}}

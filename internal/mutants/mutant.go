@@ -50,6 +50,7 @@ type outcome struct {
 	gain    string   // what is newly admitted; "" : nothing
 	codes   []string // of the new error findings
 	refused string   // why the compiler refuses the result, "" where it does not
+	lawful  string   // another sample of the profile that admits all of it, ""
 }
 
 // Verdicts on a mutant.
@@ -65,7 +66,8 @@ type result struct {
 	*mutant
 	verdict string
 	by      []string // codes that killed it
-	witness string   // of a survivor; of an equivalent why it is one
+	witness string   // what is newly admitted; of an equivalent why it is one; of a refused one what the compiler says
+	lawful  string   // of a survivor: the sample of the same profile that may hold all of it, ""
 }
 
 // run tries the attempts until one is not equivalent.
@@ -77,16 +79,16 @@ func (m *mutant) run(j *judges) (result, error) {
 		}
 		switch {
 		case o.refused != "":
-			return result{m, refused, nil, o.refused}, nil
+			return result{m, refused, nil, o.refused, ""}, nil
 		case o.gain == "":
 			continue
 		case len(o.codes) > 0:
-			return result{m, killed, o.codes, o.gain}, nil
+			return result{m, killed, o.codes, o.gain, ""}, nil
 		default:
-			return result{m, survived, nil, o.gain}, nil
+			return result{m, survived, nil, o.gain, o.lawful}, nil
 		}
 	}
-	return result{m, equivalent, nil, fmt.Sprintf("whatever it admits is admitted without it, in each of %d samples", len(m.attempts))}, nil
+	return result{m, equivalent, nil, fmt.Sprintf("whatever it admits is admitted without it, in each of %d samples", len(m.attempts)), ""}, nil
 }
 
 // inSet puts a fault into the set of a base, or of a holder who has no credential in the account yet.
@@ -131,7 +133,24 @@ func (a inSet) judge(j *judges) (outcome, error) {
 		}
 		found = slices.DeleteFunc(found, func(f audit.Finding) bool { return has(before, f) })
 	}
-	return outcome{gain: g.String(), codes: codesOf(found)}, nil
+	out := outcome{gain: g.String(), codes: codesOf(found)}
+	if len(found) == 0 {
+		out.lawful = a.lawful(set)
+	}
+	return out, nil
+}
+
+// lawful names another sample of the profile that admits all that a set does: then no audit of the set alone can tell it from one that
+// was asked for, but only one that knows the parameters.
+func (a inSet) lawful(set *compile.PermissionSet) string {
+	for _, b := range a.w.bases {
+		if b.profile.Name == a.profile && b.account == a.account {
+			if _, more := gained(set, b.set); !more {
+				return b.sample
+			}
+		}
+	}
+	return ""
 }
 
 // has reports whether a finding stood before the mutant.

@@ -82,6 +82,9 @@ func (r *result) line() string {
 		parts = append(parts, strings.Join(r.by, " "))
 	case survived:
 		parts = append(parts, "admits "+r.witness)
+		if r.lawful != "" {
+			parts = append(parts, "as the sample "+r.lawful+" does")
+		}
 	default:
 		parts = append(parts, firstLine(r.witness))
 	}
