@@ -58,21 +58,46 @@ func queues(lists ...*subject.List) []string {
 	return slices.Compact(out)
 }
 
-// outside returns a subject that list a admits and list b does not, for one queue. It is exact: a's entries less a's denies, against
-// the union of b's entries and, apart, against b's denies.
+// allowed is a pattern that admits an operation, less what queue entries withhold from it.
+type allowed struct {
+	pattern subject.Pattern
+	except  []subject.Pattern
+}
+
+// outside returns a subject that list a admits and list b does not, for one queue: a's entries less a's denies, against the union of b's
+// entries and, apart, against b's denies and what b's queue entries withhold. Only the last may name a subject that another entry of b
+// with such exceptions admits: then a mutant counts that need not.
 func outside(a, b *subject.List, sub bool, queue string) (string, bool) {
-	mine, others := admitted(a, sub, queue), admitted(b, sub, queue)
 	own, withheld := denies(a, sub, queue), denies(b, sub, queue)
-	covering := slices.Concat(own, others)
-	for _, p := range mine {
-		if s, ok := subject.WitnessOutside(p, covering); ok {
+	var covering, plain, excepted []subject.Pattern
+	for _, o := range admitted(b, sub, queue) {
+		covering = append(covering, o.pattern)
+		if len(o.except) == 0 {
+			plain = append(plain, o.pattern)
+		}
+		excepted = append(excepted, o.except...)
+	}
+	for _, m := range admitted(a, sub, queue) {
+		mine := slices.Concat(own, m.except)
+		if s, ok := subject.WitnessOutside(m.pattern, slices.Concat(mine, covering)); ok {
 			return s, true
 		}
-		for _, d := range withheld {
-			if hit, ok := subject.Intersect(p, d); ok {
-				if s, ok := subject.WitnessOutside(hit, own); ok {
-					return s, true
-				}
+		if s, ok := within(m.pattern, withheld, mine); ok {
+			return s, true
+		}
+		if s, ok := within(m.pattern, excepted, slices.Concat(mine, plain)); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// within returns a subject of p that one of the patterns of set matches and none of except does.
+func within(p subject.Pattern, set, except []subject.Pattern) (string, bool) {
+	for _, q := range set {
+		if hit, ok := subject.Intersect(p, q); ok {
+			if s, ok := subject.WitnessOutside(hit, except); ok {
+				return s, true
 			}
 		}
 	}
@@ -80,32 +105,48 @@ func outside(a, b *subject.List, sub bool, queue string) (string, bool) {
 }
 
 // admitted are the patterns of a list that admit an operation with a queue, each widened by what the broker over-admits.
-func admitted(l *subject.List, sub bool, queue string) []subject.Pattern {
+func admitted(l *subject.List, sub bool, queue string) []allowed {
 	if len(l.Allow) == 0 && !l.AllowNone {
-		return []subject.Pattern{">"}
+		return []allowed{{pattern: ">"}}
 	}
 	withheld := denies(l, sub, queue)
-	var out []subject.Pattern
+	var out []allowed
 	for _, e := range l.Allow {
 		switch {
 		case !sub && e.Queue != "", // an invalid subject to the broker
 			sub && queue == "" && e.Queue != "",
-			sub && e.Queue != "" && !subject.Covers(subject.Pattern(e.Queue), subject.Pattern(queue)),
-			sub && e.Queue == "" && queue != "" && restricted(l, e.Pattern):
+			sub && e.Queue != "" && !subject.Covers(subject.Pattern(e.Queue), subject.Pattern(queue)):
 			continue
 		}
+		p := allowed{pattern: e.Pattern}
 		if wide := subject.Widen(e.Pattern); sub && !denied(wide, withheld) {
-			out = append(out, wide)
-			continue
+			p.pattern = wide
 		}
-		out = append(out, e.Pattern)
+		if sub && e.Queue == "" && queue != "" {
+			var none bool
+			if p.except, none = restrictions(l, e.Pattern, p.pattern); none {
+				continue
+			}
+		}
+		out = append(out, p)
 	}
 	return out
 }
 
-// restricted reports whether queue entries decide every subscription that a plain entry admits: then the plain one admits no queue.
-func restricted(l *subject.List, plain subject.Pattern) bool {
-	return slices.ContainsFunc(l.Allow, func(e subject.Entry) bool { return e.Queue != "" && subject.Covers(e.Pattern, plain) })
+// restrictions are the queue entries that decide for a plain entry: every subscription that one of them matches needs its queue. Where
+// one covers the plain entry that admits no queue at all. Where one matches the very text of the entry, whose last token is ">" then, only
+// longer subjects can be subscribed to.
+func restrictions(l *subject.List, plain, wide subject.Pattern) (except []subject.Pattern, all bool) {
+	for _, e := range l.Allow {
+		switch {
+		case e.Queue == "":
+		case subject.Covers(e.Pattern, plain):
+			return nil, true
+		case e.Pattern.Matches(string(wide)):
+			except = append(except, e.Pattern)
+		}
+	}
+	return except, false
 }
 
 // denied reports whether a deny refuses the SUB of that very text.
