@@ -126,7 +126,7 @@ func (a inSet) judge(j *judges) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if len(found) > 0 {
+	if a.whole == nil && len(found) > 0 { // the sets of the bases were found without any
 		before, err := judge.Set(a.holder, whole)
 		if err != nil {
 			return outcome{}, err
