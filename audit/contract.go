@@ -21,7 +21,7 @@ func Contract(cfg Config) (*Report, error) {
 		return nil, err
 	}
 	space := a.sampleSpace()
-	a.declared(space)
+	a.declared(a.rulesOf(space))
 	for _, profile := range contract.Sorted(cfg.Contract.Profiles) {
 		for n := range 2 {
 			for _, s := range compile.Samples(cfg.Contract, profile, space, n) {
@@ -30,14 +30,6 @@ func Contract(cfg Config) (*Report, error) {
 		}
 	}
 	return a.done()
-}
-
-// declared judges what the contract says beside its rows.
-func (a *auditor) declared(space string) {
-	rules := a.rulesOf(space)
-	for _, profile := range contract.Sorted(a.cfg.Contract.Profiles) {
-		a.profileLifetime(profile, rules)
-	}
 }
 
 // Compiled judges one compiled set of a profile by the invariants of cfg.Contract that are errors, and returns what they find: the gate

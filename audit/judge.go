@@ -57,7 +57,7 @@ func (j *Judge) Declared() ([]Finding, error) {
 	a := j.a
 	a.out.Findings, a.probs = nil, nil
 	clear(a.seen)
-	a.declared(a.sampleSpace())
+	a.declared(a.rulesOf(a.sampleSpace()))
 	return j.errors()
 }
 
@@ -67,4 +67,11 @@ func (j *Judge) errors() ([]Finding, error) {
 	}
 	j.a.out.sort()
 	return slices.DeleteFunc(slices.Clone(j.a.out.Findings), func(f Finding) bool { return f.Severity != Error }), nil
+}
+
+// declared judges what the contract says beside its rows.
+func (a *auditor) declared(rules []rule) {
+	for _, profile := range contract.Sorted(a.cfg.Contract.Profiles) {
+		a.profileLifetime(profile, rules)
+	}
 }
