@@ -29,6 +29,9 @@ const (
 var classes = []string{classDeny, classWiden, classEpoch, classTail, classQueue, classInbox, classProfile, classUntrusted, classUntagged,
 	classAccount, classPlacement, classProtect, classSetting}
 
+// declaredClasses are those of faults in no row.
+var declaredClasses = []string{classPlacement, classProtect, classSetting}
+
 // mutant is one fault put into what a contract gives. Each attempt puts it into another base: it is equivalent where all of them are.
 type mutant struct {
 	contract, topology string
