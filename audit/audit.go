@@ -17,6 +17,7 @@ type Config struct {
 	Topology string             // of the contract; "" is its default
 	Space    string             // that the contract itself is compiled for; "" picks a sample
 	Now      time.Time          // the clock; zero: nothing is judged by it
+	Rules    Ruler              // judges the same principals beside the checks of this package; nil: nobody
 }
 
 // auditor collects the findings of one audit.
@@ -30,15 +31,32 @@ type auditor struct {
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
 	probs    contract.Problems
+
+	ruling        *ruling // nil without Config.Rules
+	inputContract *InputContract
+	inputSpaces   map[string]*InputSpace
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}, inputSpaces: map[string]*InputSpace{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
-	c := cfg.Contract
+	if err := a.placeContract(); err != nil {
+		return nil, err
+	}
+	if cfg.Rules != nil {
+		if err := a.newRuling(); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// placeContract finds the topology of the contract, where there is one.
+func (a *auditor) placeContract() error {
+	cfg, c := a.cfg, a.cfg.Contract
 	if c == nil {
-		return a, nil
+		return nil
 	}
 	var ok bool
 	if a.topology, ok = c.Topology(cfg.Topology); !ok {
@@ -46,18 +64,19 @@ func newAuditor(cfg Config) (*auditor, error) {
 		for _, t := range c.Topologies {
 			names = append(names, t.Name)
 		}
-		return nil, &contract.Problem{What: "topology of contract " + c.Name, Got: fmt.Sprintf("%q", cfg.Topology), Want: "one of " + strings.Join(names, ", ")}
+		return &contract.Problem{What: "topology of contract " + c.Name, Got: fmt.Sprintf("%q", cfg.Topology), Want: "one of " + strings.Join(names, ", ")}
 	}
 	for _, r := range c.Rows {
 		a.rows[r.ID] = r
 	}
 	a.out.Checked.Invariants += len(c.Invariants)
-	return a, nil
+	return nil
 }
 
 // done sorts the report and returns it with everything that could not be audited. The report is valid beside an error. Where
 // nothing was judged there is no report, which would look like a clean one: only an error.
 func (a *auditor) done() (*Report, error) {
+	a.applyRules()
 	a.out.Checked.Profiles = len(a.profiles)
 	if a.out.Checked.Files == 0 && a.out.Checked.Profiles == 0 {
 		if len(a.probs) == 0 {
@@ -82,11 +101,11 @@ func (a *auditor) judge(p *Principal) {
 	}
 	a.out.Checked.Entries += p.entryCount()
 	a.hygiene(p)
-	if p.Token != nil && p.Token.Scoped {
-		return
+	if p.Token == nil || !p.Token.Scoped {
+		a.invariants(p)
+		a.residuals(p)
 	}
-	a.invariants(p)
-	a.residuals(p)
+	a.rule(p)
 }
 
 // profile returns the declared profile, or nil.
@@ -109,6 +128,7 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	if e.Pattern != "" {
 		f.Entry = e.String()
 	}
+	a.found(f.Code, f.Entry, f.Witness)
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
 		pos := a.rows[f.Rows[0]].Pos
 		f.File, f.Line = pos.File, pos.Line

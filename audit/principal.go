@@ -13,6 +13,7 @@ type Principal struct {
 	Profile string // a profile of the contract, or "": judged as untrusted
 	Trust   string // of the profile; untrusted where there is none
 	Space   string // as tagged or compiled, "" where unknown
+	Account string // of the contract, as compiled; "" where unknown
 	Pub     Direction
 	Sub     Direction
 	Ignored []string // why the broker ignores an entry that was written, one text each
