@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -16,12 +17,12 @@ const InputSchema = "cotalctl/audit-input/v1"
 // Input is what rules judge: the contract, and principals as the broker reads them. Arrays are present even when empty. Fields are
 // only added.
 type Input struct {
-	Schema     string                 `json:"schema"`
-	Now        int64                  `json:"now"` // Unix seconds; 0: nothing is judged by the clock
-	APIVerbs   []string               `json:"api_verbs"`
-	Contract   *InputContract         `json:"contract"`
-	Spaces     map[string]*InputSpace `json:"spaces"`
-	Principals []InputPrincipal       `json:"principals"`
+	Schema     string           `json:"schema"`
+	Now        int64            `json:"now"` // Unix seconds; 0: nothing is judged by the clock
+	APIVerbs   []string         `json:"api_verbs"`
+	Contract   *InputContract   `json:"contract"`
+	Spaces     []*InputSpace    `json:"spaces"` // those that a principal is judged in, by name
+	Principals []InputPrincipal `json:"principals"`
 }
 
 // InputContract is the contract as declared, in one topology; without a contract its name is "".
@@ -70,6 +71,7 @@ type InputResidual struct {
 
 // InputSpace is what the contract resolves to for one space.
 type InputSpace struct {
+	Name       string           `json:"name"`
 	Resources  []InputResource  `json:"resources"`
 	Invariants []InputInvariant `json:"invariants"`
 }
@@ -158,7 +160,7 @@ func (a *auditor) newInput() *Input {
 	if a.inputContract == nil {
 		a.inputContract = a.describeContract()
 	}
-	in := &Input{Schema: InputSchema, APIVerbs: compile.APIVerbs(), Contract: a.inputContract, Spaces: map[string]*InputSpace{}, Principals: []InputPrincipal{}}
+	in := &Input{Schema: InputSchema, APIVerbs: compile.APIVerbs(), Contract: a.inputContract, Spaces: []*InputSpace{}, Principals: []InputPrincipal{}}
 	if !a.cfg.Now.IsZero() {
 		in.Now = a.cfg.Now.Unix()
 	}
@@ -200,7 +202,7 @@ func (a *auditor) describeSpace(space string) *InputSpace {
 	if s, ok := a.inputSpaces[space]; ok {
 		return s
 	}
-	out := &InputSpace{Resources: []InputResource{}, Invariants: []InputInvariant{}}
+	out := &InputSpace{Name: space, Resources: []InputResource{}, Invariants: []InputInvariant{}}
 	a.inputSpaces[space] = out
 	for _, r := range a.rulesOf(space) {
 		inv := InputInvariant{Code: r.Code, Title: r.Title, Kind: r.Kind, Severity: severityOf(r), Cite: r.Cite, Families: []string{}, By: present(r.By),
@@ -253,10 +255,18 @@ func (a *auditor) describe(in *Input, p *Principal) {
 				identity = map[string]string{}
 			}
 			out.Spaces = append(out.Spaces, InputMember{space, identity})
-			in.Spaces[space] = a.describeSpace(space)
+			in.addSpace(a.describeSpace(space))
 		}
 	}
 	in.Principals = append(in.Principals, out)
+}
+
+// addSpace keeps the spaces distinct and sorted.
+func (in *Input) addSpace(s *InputSpace) {
+	at, known := slices.BinarySearchFunc(in.Spaces, s.Name, func(s *InputSpace, name string) int { return strings.Compare(s.Name, name) })
+	if !known {
+		in.Spaces = slices.Insert(in.Spaces, at, s)
+	}
 }
 
 func describeDirection(d *Direction) InputDirection {
@@ -288,10 +298,12 @@ func (c *Collector) Rules() []Rule { return nil }
 func (c *Collector) Judge(in *Input) ([]RuleFinding, error) {
 	if c.in == nil {
 		all := *in
-		all.Spaces, all.Principals = map[string]*InputSpace{}, []InputPrincipal{}
+		all.Spaces, all.Principals = []*InputSpace{}, []InputPrincipal{}
 		c.in = &all
 	}
-	maps.Copy(c.in.Spaces, in.Spaces)
+	for _, s := range in.Spaces {
+		c.in.addSpace(s)
+	}
 	for _, p := range in.Principals {
 		p.ID = len(c.in.Principals)
 		c.in.Principals = append(c.in.Principals, p)

@@ -1,0 +1,51 @@
+package audit_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cotalctl/cotalctl/audit"
+	"github.com/cotalctl/cotalctl/audit/rego"
+)
+
+func shippedRules(t testing.TB) *rego.Engine {
+	t.Helper()
+	e, err := rego.New(t.Context(), rego.Config{Shipped: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// recorder keeps what an engine finds, and what it is asked about.
+type recorder struct {
+	audit.Ruler
+	found []audit.RuleFinding
+	asked int
+}
+
+func (r *recorder) Judge(in *audit.Input) ([]audit.RuleFinding, error) {
+	out, err := r.Ruler.Judge(in)
+	r.found, r.asked = append(r.found, out...), r.asked+len(in.Principals)
+	return out, err
+}
+
+// TestTwinsAgreeOnFixtures: on every fixture of the checks, the rules that ship find what the checks find: the audit itself compares
+// them and fails where they differ. Each rule finds something somewhere.
+func TestTwinsAgreeOnFixtures(t *testing.T) {
+	r := &recorder{Ruler: shippedRules(t)}
+	cases := audit.Cases(t)
+	for _, c := range cases {
+		if _, err := audit.Bytes(audit.Config{Contract: c.Contract, Now: audit.Now(), Rules: r}, "user.jwt", c.Data); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	if len(cases) == 0 || r.asked != len(cases) {
+		t.Errorf("asked about %d principals, want %d", r.asked, len(cases))
+	}
+	for _, rule := range r.Rules() {
+		if rule.Code != "A009" && !slices.ContainsFunc(r.found, func(f audit.RuleFinding) bool { return f.Rule.Code == rule.Code }) {
+			t.Errorf("%s finds nothing in any fixture", rule.Code)
+		}
+	}
+}
