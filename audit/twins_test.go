@@ -3,9 +3,11 @@ package audit_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cotalctl/cotalctl/audit"
 	"github.com/cotalctl/cotalctl/audit/rego"
+	"github.com/cotalctl/cotalctl/matrix"
 )
 
 func shippedRules(t testing.TB) *rego.Engine {
@@ -47,5 +49,32 @@ func TestTwinsAgreeOnFixtures(t *testing.T) {
 		if rule.Code != "A009" && !slices.ContainsFunc(r.found, func(f audit.RuleFinding) bool { return f.Rule.Code == rule.Code }) {
 			t.Errorf("%s finds nothing in any fixture", rule.Code)
 		}
+	}
+}
+
+// TestTwinsAgreeOnShipped: the same on every profile of the contracts that ship, in each topology.
+func TestTwinsAgreeOnShipped(t *testing.T) {
+	asked := 0
+	for _, name := range matrix.EmbeddedNames() {
+		c, err := matrix.Embedded(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, topology := range c.Topologies {
+			r := &recorder{Ruler: shippedRules(t)}
+			start := time.Now()
+			report, err := audit.Contract(audit.Config{Contract: c, Topology: topology.Name, Now: audit.Now(), Rules: r})
+			if err != nil {
+				t.Fatalf("%s %s: %v", name, topology.Name, err)
+			}
+			t.Log(name, topology.Name, time.Since(start), r.asked)
+			if report.Errors() > 0 {
+				t.Errorf("%s %s: got %d errors, want 0", name, topology.Name, report.Errors())
+			}
+			asked += r.asked
+		}
+	}
+	if asked < 100 {
+		t.Errorf("asked about %d principals, want every sample of every profile", asked)
 	}
 }

@@ -23,7 +23,8 @@ type builtin struct {
 func builtins() []builtin {
 	s, b := types.S, types.B
 	two, one := []types.Type{s, s}, []types.Type{s}
-	list := types.NewAny(types.NewArray(nil, s), types.NewSet(s))
+	list := types.NewArray(nil, s)
+	some := types.NewAny(list, types.NewSet(s))
 	return []builtin{
 		{"subject.covers", two, b, "every subject of b is one of a", onTwo(func(a, b subject.Pattern) *ast.Term {
 			return ast.BooleanTerm(subject.Covers(a, b))
@@ -38,12 +39,14 @@ func builtins() []builtin {
 		{"subject.overlaps", two, b, "some subject is one of both", onTwo(func(a, b subject.Pattern) *ast.Term {
 			return ast.BooleanTerm(subject.Overlaps(a, b))
 		})},
+		{"subject.pairs", []types.Type{list, list}, types.NewArray(nil, types.NewArray(nil, types.N)),
+			"the pairs [i, k] of which a[i] overlaps b[k]: one call for what a loop over both would ask", pairs},
 		{"subject.plain", one, b, "no wildcard stands inside a longer token, and no space or control character", plain},
 		{"subject.widen", one, s, "what a subscribe allow really admits: a final * also takes >", func(args []*ast.Term) (*ast.Term, error) {
 			p, err := patternOf(args[0])
 			return ast.StringTerm(string(subject.Widen(p))), err
 		}},
-		{"subject.witness", []types.Type{s, list}, s, "a subject of the pattern outside the others; undefined where there is none", witness},
+		{"subject.witness", []types.Type{s, some}, s, "a subject of the pattern outside the others; undefined where there is none", witness},
 	}
 }
 
@@ -75,16 +78,45 @@ func witness(args []*ast.Term) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	var set []subject.Pattern
+	set, err := patternsOf(args[1])
+	if err != nil {
+		return nil, err
+	}
+	return textOr(subject.WitnessOutside(p, set)), nil
+}
+
+func pairs(args []*ast.Term) (*ast.Term, error) {
+	a, err := patternsOf(args[0])
+	if err != nil {
+		return nil, err
+	}
+	b, err := patternsOf(args[1])
+	if err != nil {
+		return nil, err
+	}
+	var out []*ast.Term
+	for i, p := range a {
+		for k, q := range b {
+			if subject.Overlaps(p, q) {
+				out = append(out, ast.ArrayTerm(ast.InternedTerm(i), ast.InternedTerm(k)))
+			}
+		}
+	}
+	return ast.ArrayTerm(out...), nil
+}
+
+// patternsOf reads an array or a set of subjects, the latter in its order.
+func patternsOf(t *ast.Term) ([]subject.Pattern, error) {
+	var out []subject.Pattern
 	var bad error
 	add := func(t *ast.Term) {
-		q, err := patternOf(t)
+		p, err := patternOf(t)
 		if err != nil && bad == nil {
 			bad = err
 		}
-		set = append(set, q)
+		out = append(out, p)
 	}
-	switch list := args[1].Value.(type) {
+	switch list := t.Value.(type) {
 	case *ast.Array:
 		list.Foreach(add)
 	case ast.Set:
@@ -92,10 +124,7 @@ func witness(args []*ast.Term) (*ast.Term, error) {
 	default:
 		return nil, fmt.Errorf("got %s, want an array or a set of subjects", ast.ValueName(list))
 	}
-	if bad != nil {
-		return nil, bad
-	}
-	return textOr(subject.WitnessOutside(p, set)), nil
+	return out, bad
 }
 
 func textOr(text string, ok bool) *ast.Term {

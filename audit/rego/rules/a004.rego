@@ -38,16 +38,17 @@ raw(p, pattern, verbs) := array.concat(
 
 forms(verb) := [sprintf("$JS.API.%s.>", [verb]), sprintf("$JS.API.%s", [verb])]
 
+all_forms := [f | some v in input.api_verbs; some f in forms(v)]
+
+# reached: the verbs that an entry reaches; those that it overlaps are asked first, because most entries overlap none.
 reached(p, "pub", e) := {v |
-	subject.overlaps(e.pattern, "$JS.API.>")
-	some v in input.api_verbs
-	some f in forms(v)
-	lib.publishes(p, e, f, [])
+	some hit in subject.pairs([e.pattern], all_forms)
+	v := input.api_verbs[floor(hit[1] / 2)]
+	lib.publishes(p, e, all_forms[hit[1]], [])
 }
 
 reached(p, "sub", e) := {v |
-	subject.overlaps(e.pattern, "$JS.API.>")
-	some v in input.api_verbs
-	some f in forms(v)
-	lib.subscribes(p, e, f, [])
+	some hit in subject.pairs([subject.widen(e.pattern)], all_forms)
+	v := input.api_verbs[floor(hit[1] / 2)]
+	lib.subscribes(p, e, all_forms[hit[1]], [])
 }

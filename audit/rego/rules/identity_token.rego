@@ -14,14 +14,17 @@ import data.audit.lib
 findings contains f if {
 	some p in input.principals
 	not lib.scoped(p)
+	entries := lib.allows(p.pub)
+	patterns := [e.pattern | some e in entries]
 	some m in p.spaces
 	some s in input.spaces
 	s.name == m.space
 	some inv in s.invariants
 	inv.kind == "identity-token"
 	lib.bound(inv, p)
-	some e in lib.allows(p.pub)
-	some family in inv.families
+	some hit in subject.pairs(patterns, inv.families)
+	e := entries[hit[0]]
+	family := inv.families[hit[1]]
 	w := lib.publishes(p, e, family, own(family, inv.tokens, m.identity))
 	f := {"code": inv.code, "principal": p.id, "entry": e.text, "witness": w, "message": "publishes as another"}
 }
