@@ -1,6 +1,10 @@
 package main
 
-import "github.com/cotalctl/cotalctl/audit"
+import (
+	"errors"
+
+	"github.com/cotalctl/cotalctl/audit"
+)
 
 type auditCmd struct {
 	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
@@ -8,6 +12,7 @@ type auditCmd struct {
 	dirFlag
 	contractFlags
 	outputFlag
+	ruleFlags
 }
 
 // Help is the example under the flags.
@@ -16,16 +21,26 @@ func (auditCmd) Help() string {
 }
 
 func (c *auditCmd) Run(a *app) error {
+	if c.TestRules {
+		return c.test(a)
+	}
+	ruler, err := c.ruler(a)
+	if err != nil {
+		return err
+	}
 	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now()}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Rules: ruler}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)
 	} else {
 		report, err = audit.Paths(cfg, c.Paths)
+	}
+	if collector, ok := ruler.(*audit.Collector); ok {
+		return errors.Join(collector.WriteJSON(a.stdout), err)
 	}
 	if report != nil {
 		if perr := c.print(a, report); perr != nil {
