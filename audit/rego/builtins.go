@@ -152,11 +152,5 @@ func (b builtin) decl() *ast.Builtin {
 
 // option registers the builtin with one query: nothing global is touched.
 func (b builtin) option() func(*oparego.Rego) {
-	return oparego.FunctionDyn(b.function(), func(_ oparego.BuiltinContext, args []*ast.Term) (*ast.Term, error) {
-		out, err := b.run(args)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.name, err)
-		}
-		return out, nil
-	})
+	return oparego.FunctionDyn(b.function(), func(_ oparego.BuiltinContext, args []*ast.Term) (*ast.Term, error) { return b.run(args) })
 }
