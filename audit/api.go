@@ -64,7 +64,7 @@ func canonicalVerb(verb string) string {
 
 // verbsReached returns one subject of every API verb that the entry reaches.
 func (p *Principal) verbsReached(d *Direction, e Entry) []string {
-	if !subject.Overlaps(e.Pattern, apiRoot+">") {
+	if !subject.Overlaps(p.admits(d, e), apiRoot+">") {
 		return nil
 	}
 	var out []string

@@ -3,6 +3,10 @@ package audit
 import (
 	"testing"
 
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+	"pgregory.net/rapid"
+
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
@@ -28,3 +32,24 @@ func Cases(t testing.TB) []Case {
 
 // Now is the clock of the fixtures.
 var Now = now
+
+// Drawn returns what makes the claims of a profile of the test contract.
+func Drawn(t testing.TB) func(profile string) (*contract.Contract, *jwt.UserClaims) {
+	c := testContract(t)
+	return func(profile string) (*contract.Contract, *jwt.UserClaims) {
+		return c, user(t, c, profile, values(profile))
+	}
+}
+
+// Signed encodes claims with a fresh account key.
+func Signed(t rapid.TB, uc *jwt.UserClaims) []byte {
+	key, err := nkeys.CreateAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := uc.Encode(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(token)
+}

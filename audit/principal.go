@@ -111,6 +111,19 @@ func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, excep
 	return subject.WitnessOutside(hit, append(denied, except...))
 }
 
+// admits returns what an allow entry admits, its over-admission included where no deny refuses or withholds all of that.
+func (p *Principal) admits(d *Direction, e Entry) subject.Pattern {
+	closing, open := subject.Closing(e.Entry)
+	if d == &p.Pub || !open {
+		return e.Pattern
+	}
+	denied := p.denied(d, e.Queue)
+	if subject.CoveredBy(closing.Pattern, denied) {
+		return e.Pattern
+	}
+	return widened(e.Pattern, denied)
+}
+
 // widened returns what a subscribe allow admits with its final "*" over-admission, unless a deny refuses the SUB that uses it:
 // of all texts that use it, the widened entry itself is the one that the fewest denies match.
 func widened(p subject.Pattern, denied []subject.Pattern) subject.Pattern {

@@ -23,7 +23,7 @@ findings contains f if {
 	some p in input.principals
 	not lib.scoped(p)
 	some e in lib.allows(p.sub)
-	w := min({w | some family in raw(p, e.pattern, reached(p, "sub", e)); w := lib.subscribes(p, e, family, [])})
+	w := min({w | some family in raw(p, admits(p, e), reached(p, "sub", e)); w := lib.subscribes(p, e, family, [])})
 	f := {"principal": p.id, "entry": e.text, "witness": w, "message": "subscribe reaches a raw root"}
 }
 
@@ -51,4 +51,14 @@ reached(p, "sub", e) := {v |
 	some hit in subject.pairs([subject.widen(e.pattern)], all_forms)
 	v := input.api_verbs[floor(hit[1] / 2)]
 	lib.subscribes(p, e, all_forms[hit[1]], [])
+}
+
+# admits: what a subscribe entry admits. Its over-admission does not count where the denies withhold all of that.
+admits(p, e) := e.pattern if closed(p, e)
+
+admits(p, e) := lib.admitted(p, e) if not closed(p, e)
+
+closed(p, e) if {
+	endswith(concat(".", ["", e.pattern]), ".*")
+	not subject.witness(concat(".", [e.pattern, ">"]), lib.withheld(p, e))
 }

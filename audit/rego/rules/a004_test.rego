@@ -18,3 +18,9 @@ test_one_verb_and_bucket if found == set() with input as fixture.pub(["$JS.API.C
 test_denied if {
 	found == set() with input as fixture.judged([fixture.user({"pub": fixture.direction(["$KV.>"], ["$KV.>"])})], [])
 }
+
+test_widened if found == {"$JS.*"} with input as fixture.sub(["$JS.*"])
+
+test_closed if {
+	found == set() with input as fixture.judged([fixture.user({"sub": fixture.direction(["$JS.*"], ["$JS.*.>"])})], [])
+}

@@ -22,9 +22,14 @@ publishes(p, e, family, except) := w if {
 # subscribes: the same of what it may hear. A queue-qualified deny withholds from its own queue alone.
 subscribes(p, e, family, except) := w if {
 	subject.overlaps(subject.widen(e.pattern), family)
-	denied := [d.pattern | some d in p.sub.deny; withholds(d.queue, e.queue)]
-	w := subject.witness(subject.intersect(widened(e.pattern, denied), family), array.concat(denied, except))
+	w := subject.witness(subject.intersect(admitted(p, e), family), array.concat(withheld(p, e), except))
 }
+
+# withheld: what denies take from a subscription with the queue of the entry.
+withheld(p, e) := [d.pattern | some d in p.sub.deny; withholds(d.queue, e.queue)]
+
+# admitted: what a subscribe allow entry admits before denies.
+admitted(p, e) := widened(e.pattern, withheld(p, e))
 
 withholds("", _) := true
 
