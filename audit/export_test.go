@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/nats-io/jwt/v2"
@@ -52,4 +54,17 @@ func Signed(t rapid.TB, uc *jwt.UserClaims) []byte {
 		t.Fatal(err)
 	}
 	return []byte(token)
+}
+
+// Holders mints the credentials of n holders of one profile, each with one capability of many rows, and says what they are judged by.
+func Holders(b testing.TB, n int) (Config, [][]byte) {
+	m, values := newMinter(b)
+	capabilities := values["capabilities"].([]any)
+	files := make([][]byte, n)
+	for i := range files {
+		own := maps.Clone(values)
+		own["space"], own["actor"], own["capabilities"] = "main", fmt.Sprintf("actor_%d", i), capabilities[i%len(capabilities):][:1]
+		files[i] = m.mint(b, own)
+	}
+	return m.cfg, files
 }
