@@ -1,12 +1,14 @@
 package audit_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cotalctl/cotalctl/audit"
 	"github.com/cotalctl/cotalctl/audit/rego"
+	"github.com/cotalctl/cotalctl/internal/subject"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -29,7 +31,24 @@ type recorder struct {
 func (r *recorder) Judge(in *audit.Input) ([]audit.RuleFinding, error) {
 	out, err := r.Ruler.Judge(in)
 	r.found, r.asked = append(r.found, out...), r.asked+len(in.Principals)
+	for _, f := range out {
+		if f.Witness != "" && !admitted(in.Principals[f.Principal], f) {
+			err = errors.Join(err, fmt.Errorf("%s: entry %s: witness %s is denied", f.Code, f.Entry, f.Witness))
+		}
+	}
 	return out, err
+}
+
+// admitted reports whether the denies of a direction that holds the entry leave its witness; the audit itself asks whether the entry
+// admits it.
+func admitted(p audit.InputPrincipal, f audit.RuleFinding) bool {
+	for _, d := range []audit.InputDirection{p.Pub, p.Sub} {
+		held := d.Open && f.Entry == ">" || slices.ContainsFunc(d.Allow, func(e audit.InputEntry) bool { return e.Text == f.Entry })
+		if held && !slices.ContainsFunc(d.Deny, func(e audit.InputEntry) bool { return e.Queue == "" && subject.Pattern(e.Pattern).Matches(f.Witness) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // TestTwinsAgreeOnFixtures: on every fixture of the checks, the rules that ship find what the checks find: the audit itself compares
@@ -61,13 +80,14 @@ func TestTwinsAgreeOnShipped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, topology := range c.Topologies {
+			if testing.Short() && !topology.Default {
+				continue
+			}
 			r := &recorder{Ruler: shippedRules(t)}
-			start := time.Now()
 			report, err := audit.Contract(audit.Config{Contract: c, Topology: topology.Name, Now: audit.Now(), Rules: r})
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, topology.Name, err)
 			}
-			t.Log(name, topology.Name, time.Since(start), r.asked)
 			if report.Errors() > 0 {
 				t.Errorf("%s %s: got %d errors, want 0", name, topology.Name, report.Errors())
 			}
