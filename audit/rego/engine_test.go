@@ -181,6 +181,19 @@ func TestBadDirectories(t *testing.T) {
 	if _, err := found(t, filepath.Join(t.TempDir(), "absent")); err == nil || !strings.Contains(err.Error(), "cannot be read: no such file") {
 		t.Errorf("absent: got %v, want an error", err)
 	}
+	linked := rulesDir(t, map[string]string{"r.rego": good, "sub/s.rego": good})
+	if err := os.Symlink(filepath.Join(linked, "sub"), filepath.Join(linked, "again")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := found(t, linked); err == nil || !strings.Contains(err.Error(), "again:1:1: a linked directory below") {
+		t.Errorf("linked directory: got %v, want an error", err)
+	}
+	if err := os.Symlink(rulesDir(t, map[string]string{"r.rego": good}), filepath.Join(linked, "root")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := found(t, filepath.Join(linked, "root")); err != nil {
+		t.Errorf("linked root: %v", err)
+	}
 	c := &contract.Contract{Name: "app", Topologies: []*contract.Topology{{Name: "one"}}, Invariants: []*contract.Invariant{{Code: "R001", Kind: "never"}}}
 	e, err := New(t.Context(), Config{Dirs: []string{rulesDir(t, map[string]string{"r.rego": good})}})
 	if err != nil {

@@ -74,11 +74,16 @@ func (s *source) loadShipped(rules, tests bool) {
 // loadDir reads every .rego file of a directory and below, and its data.json or data.yaml. Tests are read where asked for.
 func (s *source) loadDir(dir string, tests bool) {
 	rules := 0
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // a walk does not follow its own root
+	}
 	err := filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			s.unreadable(file, err)
 		case e.IsDir():
+		case linksDirectory(file, e):
+			s.fail(contract.Pos{File: file, Line: 1, Col: 1}, "a linked directory below the directory of the rules is not read", "name it with --rules too")
 		case strings.HasSuffix(e.Name(), testSuffix):
 			if tests {
 				s.read(file, s.parse)
@@ -100,6 +105,14 @@ func (s *source) loadDir(dir string, tests bool) {
 	} else if rules == 0 && len(s.probs) == 0 {
 		s.probs = append(s.probs, &contract.Problem{What: "rules " + dir, Got: "no .rego file", Want: "one or more", Hint: "name a directory that holds rules, or builtin"})
 	}
+}
+
+func linksDirectory(file string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(file)
+	return err == nil && info.IsDir()
 }
 
 func (s *source) read(file string, use func(file string, text []byte)) {
