@@ -147,7 +147,9 @@ func canonicalVerb(verb string) string {
 
 // verbsReached returns one subject of every API verb that the entry reaches.
 func (p *Principal) verbsReached(d *Direction, e Entry) []string {
-	t, named := p.api(e)
+	wide := e
+	wide.Pattern = p.admits(d, e)
+	t, named := p.api(wide)
 	if t == nil {
 		return nil
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Stdin    io.Reader          // what [Paths] reads for the path "-"; nil: that is a file's name
 	// ControlLine is the max_control_line of the servers that the credentials connect to; 0: sizes are not judged.
 	ControlLine int
+	Rules       Ruler // judges the same principals beside the checks of this package; nil: nobody
 }
 
 // auditor collects the findings of one audit.
@@ -41,17 +42,35 @@ type auditor struct {
 	read     map[string]bool // files that were judged
 	profiles map[string]bool
 	probs    contract.Problems
+
+	ruling        *ruling // nil without Config.Rules
+	inputContract *InputContract
+	inputSpaces   map[string]*InputSpace
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{}, read: map[string]bool{},
-		profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}}
+		profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
+		inputSpaces: map[string]*InputSpace{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
-	c := cfg.Contract
+	if err := a.placeContract(); err != nil {
+		return nil, err
+	}
+	if cfg.Rules != nil {
+		if err := a.newRuling(); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// placeContract finds the topology of the contract, where there is one.
+func (a *auditor) placeContract() error {
+	cfg, c := a.cfg, a.cfg.Contract
 	if c == nil {
-		return a, nil
+		return nil
 	}
 	var ok bool
 	if a.topology, ok = c.Topology(cfg.Topology); !ok {
@@ -59,18 +78,19 @@ func newAuditor(cfg Config) (*auditor, error) {
 		for _, t := range c.Topologies {
 			names = append(names, t.Name)
 		}
-		return nil, &contract.Problem{What: "topology of contract " + c.Name, Got: fmt.Sprintf("%q", cfg.Topology), Want: "one of " + strings.Join(names, ", ")}
+		return &contract.Problem{What: "topology of contract " + c.Name, Got: fmt.Sprintf("%q", cfg.Topology), Want: "one of " + strings.Join(names, ", ")}
 	}
 	for _, r := range c.Rows {
 		a.rows[r.ID] = r
 	}
 	a.out.Checked.Invariants += len(c.Invariants)
-	return a, nil
+	return nil
 }
 
 // done sorts the report and returns it with everything that could not be audited. The report is valid beside an error. Where
 // nothing was judged there is no report, which would look like a clean one: only an error.
 func (a *auditor) done() (*Report, error) {
+	a.applyRules()
 	a.out.Checked.Profiles = len(a.profiles)
 	if a.out.Checked.Files == 0 && a.out.Checked.Profiles == 0 {
 		if len(a.probs) == 0 {
@@ -96,11 +116,11 @@ func (a *auditor) judge(p *Principal) {
 	}
 	a.out.Checked.Entries += p.entryCount()
 	a.hygiene(p)
-	if p.Token != nil && p.Token.Scoped {
-		return
+	if p.Token == nil || !p.Token.Scoped {
+		a.invariants(p)
+		a.residuals(p)
 	}
-	a.invariants(p)
-	a.residuals(p)
+	a.rule(p)
 }
 
 // profile returns the declared profile, or nil.
@@ -150,6 +170,7 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	if e.Pattern != "" {
 		f.Entry = e.String()
 	}
+	a.found(f.Code, f.Entry, f.Witness)
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
 		pos := a.rows[f.Rows[0]].Pos
 		f.File, f.Line = pos.File, pos.Line

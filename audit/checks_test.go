@@ -79,6 +79,8 @@ func hygieneFixtures() []fixture {
 		{name: "objects", code: codeRawRoot, edit: subAllow("$O.>"), also: excess(), entry: "$O.>", witness: "$O.another.rest"},
 		{name: "acknowledgements", code: codeRawRoot, edit: pubAllow("$JS.ACK.>"), also: excess(), entry: "$JS.ACK.>", witness: "$JS.ACK.rest"},
 		{name: "system", code: codeRawRoot, edit: subAllow("$SYS.>"), also: excess(), entry: "$SYS.>", witness: "$SYS.rest"},
+		{name: "widened star", code: codeRawRoot, edit: subAllow("$JS.*"), also: excess(codeOpenStar), entry: "$JS.*", witness: "$JS.rest"},
+		{name: "widened star, closed", code: codeRawRoot, passes: true, edit: all(subAllow("$JS.*"), subDeny("$JS.*.>")), also: excess()},
 		{name: "one verb, one bucket, one event", code: codeRawRoot, passes: true, also: excess(codeSystem, codeHeaders),
 			edit: all(pubAllow("$JS.API.CONSUMER.MSG.NEXT.S.c", "$KV.b.>", "$JS.ACK.S.c.>"), subAllow("$SYS.ACCOUNT.A.CONNECT"))},
 

@@ -23,7 +23,7 @@ func (p *Principal) rawAuthority(d *Direction, e Entry) (witness, what string) {
 	}
 	verbs := p.verbsReached(d, e)
 	for _, root := range []subject.Pattern{">", "$JS.>", ackRoot + ">", "$SYS.>", "$SYS.REQ.>"} {
-		if subject.Covers(e.Pattern, root) {
+		if subject.Covers(p.admits(d, e), root) {
 			if w, ok := p.reaches(d, e, root); ok {
 				if root == ">" && len(verbs) > 0 {
 					w = verbs[0]

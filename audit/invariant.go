@@ -140,8 +140,10 @@ func (j *trial) fault(r *rule, at ref, dir int, d *Direction, e Entry) (witness,
 }
 
 func (a *auditor) violated(p *Principal, r *rule, e Entry, witness, message string) {
-	a.add(p, e, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Cite: r.Cite, Hint: kindHint(r.Kind), Witness: witness, Message: message})
+	a.add(p, e, Finding{Code: r.Code, Severity: severityOf(r), Cite: r.Cite, Hint: kindHint(r.Kind), Witness: witness, Message: message})
 }
+
+func severityOf(r *rule) string { return cmp.Or(r.Severity, Error) }
 
 func closedTo(profiles []string) string {
 	if len(profiles) == 0 {

@@ -18,6 +18,7 @@ type Principal struct {
 	Trust   string // of the profile; untrusted where there is none
 	System  bool   // a user of the broker's system account, as far as that is known
 	Space   string // as tagged or compiled, "" where unknown
+	Account string // of the contract, as compiled; "" where unknown
 	Pub     Direction
 	Sub     Direction
 	Ignored []string // why the broker ignores an entry that was written, one text each
@@ -27,8 +28,6 @@ type Principal struct {
 	Sampled  bool
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
-
-	Account string // in which it stands, "" where unknown
 
 	claims  *jwt.UserClaims   // nil for what is no user JWT
 	jwt     string            // as read, never printed
@@ -146,6 +145,19 @@ func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, excep
 		}
 	}
 	return subject.WitnessOutside(hit, near)
+}
+
+// admits returns what an allow entry admits, its over-admission included where no deny refuses or withholds all of that.
+func (p *Principal) admits(d *Direction, e Entry) subject.Pattern {
+	closing, open := subject.Closing(e.Entry)
+	if d == &p.Pub || !open {
+		return e.Pattern
+	}
+	denied := p.denied(d, e.Queue)
+	if subject.CoveredBy(closing.Pattern, denied) {
+		return e.Pattern
+	}
+	return widened(e.Pattern, denied)
 }
 
 // widened returns what a subscribe allow admits with its final "*" over-admission, unless a deny refuses the SUB that uses it:

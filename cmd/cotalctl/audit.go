@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cotalctl/cotalctl/audit"
@@ -14,6 +15,7 @@ type auditCmd struct {
 	dirFlag
 	contractFlags
 	outputFlag
+	ruleFlags
 }
 
 // Help is the example under the flags.
@@ -25,16 +27,26 @@ func (c *auditCmd) Run(a *app) error {
 	if c.ControlLine < 0 {
 		return usage(fmt.Errorf("--control-line, got %d, want a number of bytes", c.ControlLine), "")
 	}
+	if c.TestRules {
+		return c.test(a)
+	}
+	ruler, err := c.ruler(a)
+	if err != nil {
+		return err
+	}
 	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine}
+	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine, Rules: ruler}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)
 	} else {
 		report, err = audit.Paths(cfg, c.Paths)
+	}
+	if collector, ok := ruler.(*audit.Collector); ok {
+		return errors.Join(collector.WriteJSON(a.stdout), err)
 	}
 	if report != nil {
 		if perr := c.print(a, report); perr != nil {

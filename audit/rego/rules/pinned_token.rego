@@ -1,0 +1,32 @@
+# METADATA
+# title: pinned-token
+# description: a publish entry leaves a token open that must be a literal
+# related_resources:
+#   - ref: docs/audit.md
+#     description: "the contract"
+# custom:
+#   severity: error
+#   restates: kind
+package audit.rules.pinned_token
+
+import data.audit.lib
+
+findings contains f if {
+	some p in input.principals
+	not lib.scoped(p)
+	entries := lib.allows(p.pub)
+	patterns := [e.pattern | some e in entries]
+	some m in p.spaces
+	some s in input.spaces
+	s.name == m.space
+	some inv in s.invariants
+	inv.kind == "pinned-token"
+	lib.bound(inv, p)
+	some hit in subject.pairs(patterns, inv.families)
+	e := entries[hit[0]]
+	family := inv.families[hit[1]]
+	w := lib.publishes(p, e, family, [])
+	some at in inv.pinned
+	not lib.token_at(e.pattern, family, at)
+	f := {"code": inv.code, "principal": p.id, "entry": e.text, "witness": w, "message": sprintf("publishes with token %d open", [at])}
+}
