@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,8 @@ type Config struct {
 	Topology string             // of the contract; "" is its default
 	Space    string             // that the contract itself is compiled for; "" picks a sample
 	Now      time.Time          // the clock; zero: nothing is judged by it
+	// ControlLine is how many bytes the CONNECT lines of credentials take, which a server has to accept; 0: not asked.
+	ControlLine int
 }
 
 // auditor collects the findings of one audit.
@@ -82,7 +85,7 @@ func (a *auditor) judge(p *Principal) {
 	}
 	a.out.Checked.Entries += p.entryCount()
 	a.hygiene(p)
-	if p.Token != nil && p.Token.Scoped {
+	if p.Token != nil && p.Token.Scoped || p.System {
 		return
 	}
 	a.invariants(p)
@@ -106,6 +109,9 @@ func (a *auditor) report(p *Principal, code string, e Entry, witness, message st
 // add completes a finding with what it is about and keeps it once.
 func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
+	if at := cmp.Or(e.at, p.at); at != (spot{}) {
+		f.File, f.Line = at.file, at.line
+	}
 	if e.Pattern != "" {
 		f.Entry = e.String()
 	}
@@ -114,6 +120,9 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 		f.File, f.Line = pos.File, pos.Line
 	}
 	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, messageKey(f)}, "\x00")
+	if f.Entry == "" && f.Line > 0 {
+		byEntry += fmt.Sprint("\x00", f.Line)
+	}
 	if _, twice := a.seen[byEntry]; twice {
 		return
 	}

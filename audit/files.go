@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,6 +29,7 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 				Want: "credentials or compiled sets", Hint: emptyHint(path)})
 		}
 	}
+	w.judgeConfigs()
 	return a.done()
 }
 
@@ -44,6 +44,8 @@ func emptyHint(path string) string {
 type walker struct {
 	a   *auditor
 	met map[string]bool // real path → what visit returned for it
+
+	confs []confFile
 }
 
 // visit judges one path; named: a person gave it, so that it must be something. It reports whether there was something to
@@ -90,6 +92,9 @@ func (w *walker) file(path string, named bool) bool {
 	if err != nil {
 		return w.fail(path, err)
 	}
+	if met, done := w.config(path, data, named); done {
+		return met
+	}
 	switch err := w.a.file(path, data); {
 	case errors.Is(err, errForeign) && (!isCredential(path) || strings.HasSuffix(path, ".jwt")):
 		return w.foreign(path, named, err)
@@ -108,12 +113,7 @@ func isCredential(path string) bool {
 
 // readBounded reads at most one byte more than a file may have.
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	return readUpTo(path, maxFile)
 }
 
 func (w *walker) foreign(path string, named bool, err error) bool {

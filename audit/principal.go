@@ -22,10 +22,12 @@ type Principal struct {
 	Sampled  bool
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
+	System   bool   // of the system account: outside every account that a contract is about
 
 	tags    map[string]string // of a JWT, as written
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen
+	at      spot              // in a configuration, where the principal stands
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 }
 
@@ -47,6 +49,7 @@ type Direction struct {
 type Entry struct {
 	subject.Entry
 	Rows []string
+	at   spot // in a configuration
 }
 
 // newDirections reads permissions as the broker does.
