@@ -102,10 +102,10 @@ type confText struct {
 	at   spot
 }
 
-func plain(list []confText) []string {
-	out := make([]string, len(list))
-	for i, t := range list {
-		out[i] = t.text
+// plain is nil where nothing is listed: of a JWT, an empty list that is there means something else.
+func plain(list []confText) (out []string) {
+	for _, t := range list {
+		out = append(out, t.text)
 	}
 	return out
 }

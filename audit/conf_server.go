@@ -72,6 +72,9 @@ func readServerConf(file string, tree *confTree) *serverConf {
 	s := &serverConf{confReader: &confReader{}, file: file, tree: tree, byName: map[string]*confUser{}, listeners: map[string]*confListener{}, controlLine: defaultControlLine}
 	s.controlAt = spot{file: file}
 	top := s.fields(tree.root, "the configuration", topKeys)
+	if n := top["server_name"]; strings.Contains(s.text(n, "server_name"), " ") {
+		s.fault(n.at, "server_name has a space%s", refused)
+	}
 	s.trust(top)
 	s.readAccounts(top["accounts"])
 	s.authorization(top["authorization"])
