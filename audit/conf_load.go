@@ -21,7 +21,7 @@ const (
 	maxConfig   = 16 << 20  // bytes of one file
 	maxParsed   = 128 << 20 // bytes given to the parser in all
 	maxIncludes = 64        // files included in all
-	maxValues   = 4 << 20   // values once variables are in their places
+	maxValues   = 1 << 20   // values once variables are in their places
 	maxNesting  = 64
 )
 
