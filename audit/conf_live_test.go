@@ -14,8 +14,13 @@ import (
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
-// confServer runs a server with a configuration, in which %DIR% is a directory of the test.
-func confServer(t *testing.T, text string) *natsserver.Server {
+// confRun is a server that runs a configuration. It writes the ports that it chose into its options.
+type confRun struct {
+	*natsserver.Server
+	opts *natsserver.Options
+}
+
+func confServer(t *testing.T, text string) *confRun {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.conf")
 	if err := os.WriteFile(path, []byte("listen: \"127.0.0.1:-1\"\n"+text), 0o600); err != nil {
@@ -35,7 +40,7 @@ func confServer(t *testing.T, text string) *natsserver.Server {
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("server does not start")
 	}
-	return s
+	return &confRun{s, o}
 }
 
 // confRead is what the audit makes of the text.
@@ -52,7 +57,7 @@ func confRead(t *testing.T, text string) (*auditor, *serverConf) {
 	return a, s
 }
 
-func confDial(t *testing.T, s *natsserver.Server, opts ...nats.Option) *nats.Conn {
+func confDial(t *testing.T, s *confRun, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(s.ClientURL(), append(opts, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), nats.NoReconnect())...)
 	if err != nil {
@@ -63,7 +68,7 @@ func confDial(t *testing.T, s *natsserver.Server, opts ...nats.Option) *nats.Con
 }
 
 // may asks the broker: the operation and a round trip leave no error behind.
-func may(t *testing.T, s *natsserver.Server, login nats.Option, op func(*nats.Conn) error) bool {
+func may(t *testing.T, s *confRun, login nats.Option, op func(*nats.Conn) error) bool {
 	t.Helper()
 	nc := confDial(t, s, login)
 	defer nc.Close()
