@@ -31,7 +31,7 @@ func confChecks() []Check {
 			"remove no_auth_user, or name a user that may do next to nothing"},
 		{codeConfPassword, Warning, "a plaintext password, or one token for everybody", "nats-server 2.15.3 isBcrypt: Plaintext passwords detected",
 			"use nkeys or JWTs; a password as its bcrypt hash (nats server passwd)"},
-		{codeConfLeaf, Error, "a leaf node or MQTT listener serves an account with limited users", "broker-facts: Connection types and the account",
+		{codeConfLeaf, Error, "a leaf node or MQTT listener serves an account with limited users", "nats-server 2.15.3 leafMsgAllowed, registerLeafWithAccount",
 			"set allowed_connection_types of the user to STANDARD and WEBSOCKET, and bind leaf nodes to an account without limited users"},
 		{codeConfPeer, Error, "a cluster or gateway listener asks for neither credentials nor certificates", "nats-server 2.15.3 isRouterAuthorized",
 			"give the block an authorization of its own, or tls, which then asks for certificates"},
@@ -125,7 +125,8 @@ func (a *auditor) confUser(s *serverConf, u *confUser) {
 	}
 	leaf := s.listeners["leafnodes"]
 	if leaf != nil && leaf.open && !leaf.auth && u.limited() && u.admits(jwt.ConnectionTypeLeafnode, jwt.ConnectionTypeLeafnodeWS) {
-		a.confReport(s, codeConfLeaf, "", u.title(), u.at, "may connect as a leaf node, where its publish permissions do not hold")
+		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at,
+			"may connect as a leaf node, which publishes below _R_, where replies of services travel, whatever its permissions say")
 	}
 	if mqtt := s.listeners["mqtt"]; mqtt != nil && mqtt.open && u.limited() && u.admits(jwt.ConnectionTypeMqtt, jwt.ConnectionTypeMqttWS) {
 		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at, "may connect by MQTT, for which the server makes streams in the account and stores sessions there, whatever the permissions say")

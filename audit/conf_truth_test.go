@@ -121,48 +121,74 @@ func TestSharedSecrets(t *testing.T) {
 	}
 }
 
-// TestLeafNodesLeavePermissionsBehind (A063): a user that may not publish does so through a leaf node.
-func TestLeafNodesLeavePermissionsBehind(t *testing.T) {
+// TestLeafNodes (A063): a limited user publishes below _R_ as a leaf node, and a user of the listener's own publishes anything.
+// What else the permissions withhold is withheld from a leaf node too.
+func TestLeafNodes(t *testing.T) {
 	t.Parallel()
+	limited := func(types string) string { return fmt.Sprintf(both, types) }
+	plain := limited("allowed_connection_types: [STANDARD, WEBSOCKET],")
 	for _, tt := range []struct {
-		types string
-		fires bool
-	}{{"", true}, {"allowed_connection_types: [STANDARD, WEBSOCKET],", false}} {
-		text := "authorization { " + fmt.Sprintf(both, tt.types) + " }\nleafnodes { listen: \"127.0.0.1:-1\" }\n"
-		if got := fires(t, codeConfLeaf, text); got != tt.fires {
-			t.Errorf("A063 fires %v, want %v", got, tt.fires)
+		text  string
+		login string
+		fires string
+		in    bool
+		reply bool // publishes below _R_
+		other bool // publishes what the user is not granted
+	}{
+		{"authorization { " + limited("") + " }\nleafnodes { listen: \"127.0.0.1:-1\" }\n", "u", Warning, true, true, false},
+		{"authorization { " + plain + " }\nleafnodes { listen: \"127.0.0.1:-1\" }\n", "u", "", false, false, false},
+		{"accounts { A { " + plain + " } }\nleafnodes { listen: \"127.0.0.1:-1\", authorization { user: l, password: p, account: A } }\n", "l", Error, true, true, true},
+	} {
+		if got := severityOf(t, codeConfLeaf, tt.text); got != tt.fires {
+			t.Errorf("%s: A063 is %q, want %q", tt.text, got, tt.fires)
 		}
-		hub := confServer(t, text)
-		if may(t, hub, as("u"), func(nc *nats.Conn) error { return nc.Publish("other", nil) }) {
-			t.Error("directly, the user may publish what it is not granted")
-		}
+		hub := confServer(t, tt.text)
 		addr := fmt.Sprintf("127.0.0.1:%d", hub.opts.LeafNode.Port)
-		if !tt.fires {
-			if answer := leafLogin(t, addr, "u"); !strings.Contains(answer, "-ERR") {
-				t.Errorf("a leaf node of a restricted user: got %q", answer)
-			}
-			if answer := leafLogin(t, addr, "open"); strings.Contains(answer, "-ERR") {
-				t.Errorf("a leaf node of another user: got %q", answer)
-			}
-			continue
+		if answer := leafLogin(t, addr, tt.login); strings.HasPrefix(answer, "PONG") != tt.in {
+			t.Errorf("%s: login of %s: got %q, want in %v", tt.text, tt.login, answer, tt.in)
 		}
 		open := confDial(t, hub, as("open"))
-		got := make(chan *nats.Msg, 1)
-		if _, err := open.ChanSubscribe("other", got); err != nil {
+		got := make(chan *nats.Msg, 16)
+		if _, err := open.ChanSubscribe(">", got); err != nil {
 			t.Fatal(err)
 		}
-		if err := open.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if answer := leafLogin(t, addr, "u", "LMSG other 1\r\nx\r\n"); strings.Contains(answer, "-ERR") {
-			t.Errorf("the user as a leaf node: got %q", answer)
-		}
-		select {
-		case <-got:
-		case <-time.After(5 * time.Second):
-			t.Error("what the user publishes as a leaf node does not arrive")
+		for subj, want := range map[string]bool{"a.x": tt.in, "_R_.any": tt.reply, "other": tt.other} {
+			if err := open.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			leafLogin(t, addr, tt.login, "LMSG "+subj+" 1\r\nx\r\n")
+			if err := open.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if heard := len(got) > 0; heard != want {
+				t.Errorf("%s: a leaf node of %s publishes %s: got %v, want %v", tt.text, tt.login, subj, heard, want)
+			}
+			for len(got) > 0 {
+				<-got
+			}
+			if subj != "a.x" && may(t, hub, as("u"), func(nc *nats.Conn) error { return nc.Publish(subj, nil) }) {
+				t.Errorf("directly, the user may publish %s", subj)
+			}
+			for len(got) > 0 {
+				<-got
+			}
 		}
 	}
+}
+
+// severityOf is the severity of a code's first finding, or "".
+func severityOf(t *testing.T, code, text string) string {
+	t.Helper()
+	r, err := Bytes(Config{Now: now()}, "server.conf", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if f.Code == code {
+			return f.Severity
+		}
+	}
+	return ""
 }
 
 // await polls a state that a server reaches in its own time and tells nobody about.
