@@ -326,3 +326,33 @@ func TestLargeConf(t *testing.T) {
 		t.Errorf("got %v, want a problem", err)
 	}
 }
+
+// TestConfPages: every code of configurations has a page with its title, severity and parts.
+func TestConfPages(t *testing.T) {
+	for _, c := range confChecks() {
+		data, err := os.ReadFile("../docs/invariants/" + c.Code + ".md")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, want := range []string{"# " + c.Code + ": " + c.Title + "\n", "Severity: " + c.Severity, "## Violates", "## Passes", "## Why", "## What to do", "## Residual risk"} {
+			if !strings.Contains(string(data), want) {
+				t.Errorf("%s.md has no %q", c.Code, want)
+			}
+		}
+		for i, block := range strings.Split(string(data), "```\n") {
+			if i%2 == 0 {
+				continue
+			}
+			text := strings.NewReplacer("UB...", "UB7CYI7YCFENORTGM6BC42LSRNZTZ2TEEHAOA26SR4OI3EAFCIGGEHSM", "[...]", "[{user: x, password: \"$2a$11$...\"}]").Replace(block)
+			r, err := Bytes(Config{ControlLine: 40000}, "server.conf", []byte(text))
+			if err != nil {
+				t.Errorf("%s: %v", c.Code, err)
+				continue
+			}
+			if fired := slices.Contains(codes(r), c.Code); fired != (i == 1) {
+				t.Errorf("%s: example %d fires %v", c.Code, i, fired)
+			}
+		}
+	}
+}
