@@ -73,6 +73,7 @@ func (a *auditor) done() (*Report, error) {
 		if f := &a.out.Findings[i]; f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
+		a.out.Findings[i].redact()
 	}
 	a.out.sort()
 	return &a.out, a.probs.Err()

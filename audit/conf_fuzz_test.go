@@ -2,6 +2,8 @@ package audit
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +13,8 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/conf"
 	"github.com/nats-io/nkeys"
+
+	"github.com/cotalctl/cotalctl/compile"
 )
 
 // seedText is a seed as nkeys writes it.
@@ -20,8 +24,8 @@ var seedText = regexp.MustCompile(`S[UAOXNC][A-Z2-7]{56}`)
 const fuzzTime = 20 * time.Second
 
 // audited judges a text and holds what comes of it to what holds for every input: an end, no panic, the same twice, and no
-// secret of the input in any form of the output.
-func audited(t *testing.T, cfg Config, name string, data []byte) *Report {
+// secret of the input, or of what stands within it, in any form of the output.
+func audited(t *testing.T, cfg Config, name string, data []byte, within ...byte) {
 	t.Helper()
 	start := time.Now()
 	r, err := Bytes(cfg, name, data)
@@ -36,7 +40,7 @@ func audited(t *testing.T, cfg Config, name string, data []byte) *Report {
 	if diff := cmp.Diff(out, outAgain); diff != "" {
 		t.Fatalf("not the same twice:\n%s", diff)
 	}
-	for _, seed := range seedText.FindAllString(string(data), -1) {
+	for _, seed := range seedText.FindAllString(string(data)+" "+string(within), -1) {
 		if strings.Contains(out, seed) {
 			t.Fatalf("a seed of the input stands in the output:\n%s", out)
 		}
@@ -49,7 +53,6 @@ func audited(t *testing.T, cfg Config, name string, data []byte) *Report {
 	if r != nil && len(r.Findings) > 1000+200*len(data) {
 		t.Fatalf("%d findings of %d bytes", len(r.Findings), len(data))
 	}
-	return r
 }
 
 // rendered is all that a person or a program is shown.
@@ -136,47 +139,102 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// FuzzJWT feeds the audit credentials: files, bare JWTs and compiled sets.
+// FuzzJWT feeds the audit credentials: files, bare JWTs, compiled sets, and the claims of a JWT, which it signs.
 func FuzzJWT(f *testing.F) {
 	c := testContract(f)
 	cfg := Config{Contract: c, Now: now()}
+	issuer, _ := nkeys.CreateAccount()
+	holder, _ := nkeys.CreateUser()
+	public, _ := holder.PublicKey()
+	seed, _ := holder.Seed()
 	known := 0
-	for _, profile := range []string{"worker", "server", "writer"} {
+	for _, profile := range []string{"worker", "server", "writer", "scanner"} {
 		uc := user(f, c, profile, values(profile))
-		kp, _ := nkeys.CreateUser()
-		seed, _ := kp.Seed()
-		token := signed(f, uc)
-		creds, err := jwt.FormatUserConfig(string(token), seed)
+		uc.Subject = public
+		token, err := uc.Encode(issuer)
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, data := range [][]byte{token, creds} {
-			if r, err := Bytes(cfg, "u.creds", data); err == nil && r.Checked.Files == 1 && r.Checked.Entries > 0 {
+		creds, err := jwt.FormatUserConfig(token, seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, data := range [][]byte{[]byte(token), creds} {
+			if r, err := Bytes(cfg, "u.creds", data); err == nil && r.Checked.Files == 1 && r.Checked.Entries > 0 && r.Errors() == 0 {
 				known++
 			}
 			f.Add(data)
 		}
 	}
-	for _, fx := range fixtures()[:20] {
-		f.Add(signed(f, user(f, c, "worker", worker(), fx.edit)))
+	if known != 8 {
+		f.Fatalf("%d known credentials are judged without an error, want 8", known)
 	}
-	if known < 3 {
-		f.Fatalf("%d known credentials are judged, want all", known)
+	found := 0
+	for _, fx := range fixtures() {
+		token := signed(f, user(f, c, "worker", worker(), fx.edit))
+		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(string(token), ".")[1])
+		if err != nil {
+			f.Fatal(err)
+		}
+		if r, err := Bytes(cfg, "u.jwt", resigned(claims, issuer)); err == nil && len(r.Findings) > 0 {
+			found++
+		}
+		f.Add(claims)
 	}
-	op, _ := nkeys.CreateOperator()
-	acc, _ := nkeys.CreateAccount()
-	pub, _ := acc.PublicKey()
-	claims := jwt.NewAccountClaims(pub)
-	claims.Mappings = jwt.Mapping{"other": {{Subject: "a.x"}}}
-	account, err := claims.Encode(op)
+	if found < 30 {
+		f.Fatalf("%d signed claims have findings, want those of the fixtures", found)
+	}
+	leaky := user(f, c, "worker", worker(), pubAllow(string(seed)+".x", "x"+string(seed)), func(uc *jwt.UserClaims) { uc.Name = string(seed) })
+	claims, _ := base64.RawURLEncoding.DecodeString(strings.Split(string(signed(f, leaky)), ".")[1])
+	f.Add(claims)
+	account := jwt.NewAccountClaims(must(issuer.PublicKey())(f))
+	account.Mappings = jwt.Mapping{"other": {{Subject: "a.x"}}}
+	f.Add(signed(f, account))
+	set, err := json.Marshal(map[string]any{"schema": compile.DocumentSchema, "contract": c.Name, "profile": "worker", "space": "main", "topology": "one", "account": "main",
+		"pub": map[string]any{"mode": "patterns", "allow": []any{map[string]any{"pattern": "a.>", "rows": []string{"POST"}}}, "deny": []any{}},
+		"sub": map[string]any{"mode": "none"}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add([]byte(account))
-	f.Add([]byte(`{"schema":"cotalctl/permission-set/v1","profile":"worker","pub":{"mode":"patterns","allow":[{"entry":"a.>"}],"deny":[]}}`))
+	if r, err := Bytes(cfg, "set.json", set); err != nil || len(r.Findings) == 0 {
+		f.Fatalf("a known set gives %v and no finding", err)
+	}
+	f.Add(set)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, name := range []string{"u.creds", "stdin"} {
-			audited(t, cfg, name, data)
+		audited(t, cfg, "u.creds", data)
+		audited(t, cfg, "stdin", data)
+		if token := resigned(data, issuer); token != nil {
+			audited(t, cfg, "u.jwt", token, data...)
 		}
 	})
+}
+
+// resigned is a JWT of these claims with a valid signature of the issuer, nil where they are no JSON object.
+func resigned(claims []byte, issuer nkeys.KeyPair) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(claims, &m) != nil || m == nil {
+		return nil
+	}
+	public, _ := issuer.PublicKey()
+	m["iss"], _ = json.Marshal(public)
+	payload, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	text := base64.RawURLEncoding.EncodeToString([]byte(`{"typ":"JWT","alg":"ed25519-nkey"}`)) + "." + base64.RawURLEncoding.EncodeToString(payload)
+	sig, err := issuer.Sign([]byte(text))
+	if err != nil {
+		return nil
+	}
+	return []byte(text + "." + base64.RawURLEncoding.EncodeToString(sig))
+}
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }

@@ -53,7 +53,8 @@ type confToken interface {
 // confTree is a parsed configuration with its includes.
 type confTree struct {
 	root    *confNode
-	secrets []string        // passwords and tokens, longest first: nothing that is reported may hold one
+	secrets []string // passwords and tokens, longest first: nothing that is reported may hold one
+	hider   *strings.Replacer
 	real    map[string]bool // real paths of what it includes
 }
 
@@ -187,10 +188,14 @@ func (l *confLoader) secret(key, text string) {
 // hide removes the configuration's secrets from a text. A short one, or one of lower case letters alone, may be any word: as a
 // subject it tells nobody that it is one.
 func (t *confTree) hide(text string) string {
-	for _, s := range t.secrets {
-		if len(s) >= 6 && strings.ContainsFunc(s, func(r rune) bool { return r < 'a' || r > 'z' }) {
-			text = strings.ReplaceAll(text, s, "[secret]")
+	if t.hider == nil {
+		var pairs []string
+		for _, s := range t.secrets {
+			if len(s) >= 6 && strings.ContainsFunc(s, func(r rune) bool { return r < 'a' || r > 'z' }) {
+				pairs = append(pairs, s, "[secret]")
+			}
 		}
+		t.hider = strings.NewReplacer(pairs...)
 	}
-	return contract.Redact(text)
+	return contract.Redact(t.hider.Replace(text))
 }
