@@ -112,7 +112,7 @@ func (s *serverConf) blocks(top map[string]*confNode) {
 		if f == nil {
 			continue
 		}
-		l := &confListener{at: n.at, open: f["port"] != nil || f["listen"] != nil, tls: f["tls"] != nil}
+		l := &confListener{at: n.at, open: f["listen"] != nil || f["port"] != nil && f["port"].value != int64(0), tls: f["tls"] != nil}
 		s.listeners[b.name] = l
 		auth := s.fields(f["authorization"], b.name+" authorization", b.auth)
 		l.auth = auth["user"] != nil || auth["token"] != nil || auth["nkey"] != nil || auth["users"] != nil
@@ -120,12 +120,36 @@ func (s *serverConf) blocks(top map[string]*confNode) {
 		case "leafnodes":
 			s.leafAuth(l, auth)
 		case "websocket", "mqtt":
-			s.shared(auth, b.name+" authorization", f["authorization"])
-			s.noAuthUser(f["no_auth_user"])
+			if l.open {
+				s.clientListener(b.name, f, auth)
+			}
 		case "cluster":
 			s.permissions(f["permissions"])
+			if auth["users"] != nil || auth["token"] != nil {
+				s.fault(f["authorization"].at, "the cluster's authorization has users or a token%s", refused)
+			}
 		}
 	}
+}
+
+// clientListener reads what a WebSocket or MQTT port asks of clients in the place of the server's own authorization.
+func (s *serverConf) clientListener(name string, f, auth map[string]*confNode) {
+	if len(s.byName) > 0 && (auth["user"] != nil || auth["token"] != nil) {
+		s.fault(f["authorization"].at, "%s has a user or token of its own and there are users as well%s", name, refused)
+	}
+	if no := f["no_tls"]; name == "websocket" && f["tls"] == nil && (no == nil || no.value != true) {
+		s.fault(f["port"].or(f["listen"]).at, "websocket has neither tls nor no_tls%s", refused)
+	}
+	s.shared(auth, name+" authorization")
+	s.noAuthUser(f["no_auth_user"])
+}
+
+// or is the node, or another one where it is not there.
+func (n *confNode) or(other *confNode) *confNode {
+	if n == nil {
+		return other
+	}
+	return n
 }
 
 // leafAuth reads the users that a leaf node listener has of its own: an account each, and no permissions.

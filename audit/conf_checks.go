@@ -144,7 +144,7 @@ func (a *auditor) confUser(s *serverConf, u *confUser) {
 
 // confAccess judges who gets in without credentials, or with those of everybody.
 func (a *auditor) confAccess(s *serverConf) {
-	if !s.operator && len(s.list) == 0 {
+	if !s.asks {
 		a.confReport(s, codeConfOpen, "", serverName, spot{file: s.file}, "no operator, user or token: whoever reaches the port publishes and hears everything in the account "+globalAccount)
 	}
 	for _, at := range s.tokens {

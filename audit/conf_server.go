@@ -27,6 +27,7 @@ type serverConf struct {
 	system    string // the system account's name or key, "" where there is none
 	operator  bool   // users bring JWTs
 	operators bool   // of operators, which exclude users and accounts of the configuration
+	asks      bool   // clients of the main port need credentials
 	callout   *confNode
 	// noAuth are the users that connections without credentials become, by listener.
 	noAuth      []confText
@@ -83,6 +84,7 @@ func readServerConf(file string, tree *confTree) *serverConf {
 	}
 	s.systemAccount(tree.root, top)
 	s.noAuthUser(top["no_auth_user"])
+	s.asks = s.operator || len(s.list) > 0 // what the blocks of other listeners ask is their own
 	s.blocks(top)
 	if n := top["max_control_line"]; n != nil {
 		if v, ok := n.value.(int64); ok && v <= 1<<31-1 {
@@ -135,7 +137,7 @@ func (s *serverConf) authorization(n *confNode) {
 		if f["users"] != nil || len(s.list) > 0 {
 			s.fault(n.at, "authorization has a single user or token and there are users as well%s", refused)
 		}
-		s.shared(f, "authorization", n)
+		s.shared(f, "authorization")
 	}
 	s.appendUsers(own)
 	s.callout = f["auth_callout"]
@@ -150,7 +152,7 @@ func (s *serverConf) authorization(n *confNode) {
 }
 
 // shared reads a user or token that everybody uses, who then has every permission.
-func (s *serverConf) shared(f map[string]*confNode, what string, block *confNode) {
+func (s *serverConf) shared(f map[string]*confNode, what string) {
 	if n := f["user"]; n != nil {
 		u := &confUser{at: n.at, name: s.text(n, what+" user"), password: s.text(f["password"], what+" password"), bare: true}
 		s.list = append(s.list, u)

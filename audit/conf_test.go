@@ -41,6 +41,7 @@ func confFixtures() []confFixture {
 		{name: "nothing", code: codeConfOpen, text: "max_payload: 1024\n", line: 0},
 		{name: "accounts without users", code: codeConfOpen, text: accounts("A {}")},
 		{name: "an empty list of users", code: codeConfOpen, text: "authorization { users: [] }\n"},
+		{name: "a token for WebSocket alone", code: codeConfOpen, text: "websocket { port: -1, no_tls: true, authorization { token: everybody } }\n"},
 		{name: "a user", code: codeConfOpen, text: auth(limitedUser), passes: true},
 		{name: "a token", code: codeConfOpen, text: "authorization { token: everybody }\n", passes: true},
 
@@ -103,6 +104,13 @@ func confFixtures() []confFixture {
 		{name: "preloaded JWT", code: codeConfRefused, text: "resolver_preload {\n ABC: eyJhbGciOiJub25lIn0.e30.\n}\n", line: 2},
 		{name: "callout without an issuer", code: codeConfRefused, text: "authorization { users: [" + limitedUser + "]\nauth_callout { auth_users: [u] } }\n", line: 2},
 		{name: "weightless mapping", code: codeConfRefused, text: accounts("A { mappings { a: [\n{dest: b}] } }"), line: 3},
+		{name: "users and a WebSocket token", code: codeConfRefused, line: 4,
+			text: auth(limitedUser) + "websocket { port: -1, no_tls: true, authorization { token: everybody } }\n"},
+		{name: "users and an MQTT user", code: codeConfRefused, line: 6,
+			text: "server_name: m\njetstream {}\n" + auth(limitedUser) + "mqtt { port: -1, authorization { user: m, password: p } }\n"},
+		{name: "WebSocket without tls", code: codeConfRefused, text: auth(limitedUser) + "websocket { port: -1 }\n", line: 4},
+		{name: "cluster with a token", code: codeConfRefused, text: auth(limitedUser) + "cluster { name: c, port: -1, authorization { token: t } }\n", line: 4},
+		{name: "WebSocket that is off", code: codeConfRefused, text: auth(limitedUser) + "websocket { port: 0, no_auth_user: nobody }\n", passes: true},
 		{name: "known keys", code: codeConfRefused, text: auth(limitedUser) + "max_control_line: 4KB\nPORT 4222\n", passes: true},
 		{name: "a variable", code: codeConfRefused, text: "WHO: u\nauthorization { HOW: \"a.x\", users: [{user: $WHO, password: p, permissions: {publish: $HOW}}] }\n", passes: true},
 
