@@ -123,7 +123,7 @@ func (m *confMaker) key(keys confKeys, name string) string {
 	case 0:
 		out = strings.ToUpper(out)
 	case 1:
-		out = strings.Title(out) //nolint:staticcheck // ASCII
+		out = strings.ToUpper(out[:1]) + out[1:]
 	}
 	if m.IntN(5) == 0 {
 		out = `"` + out + `"`

@@ -20,7 +20,6 @@ type confUser struct {
 	bare      bool   // not of a users list: a shared user or token, whose holder has every permission
 	perms     *confPerms
 	connTypes []string // upper case, as written otherwise; empty is every type
-	proxied   bool
 }
 
 // confPerms is a block of permissions.
