@@ -28,7 +28,7 @@ func TestScannerFindsKeys(t *testing.T) {
 			}
 		}
 		var want []string
-		keysOf(v, "", &want)
+		fieldKeys(v, "", &want)
 		s := scanner{text: text}
 		s.value(&shapeNode{fields: map[string]*shapeNode{}}, "")
 		if s.peek() != 0 {
@@ -76,8 +76,8 @@ func made(r *rand.Rand, depth int) any {
 	return texts[r.IntN(len(texts))]
 }
 
-// keysOf lists the keys that no shape names: below an unknown one everything is open.
-func keysOf(v any, path string, out *[]string) {
+// fieldKeys lists the keys that no shape names: below an unknown one everything is open.
+func fieldKeys(v any, path string, out *[]string) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
@@ -85,7 +85,7 @@ func keysOf(v any, path string, out *[]string) {
 		}
 	case []any:
 		for _, e := range v {
-			keysOf(e, path, out)
+			fieldKeys(e, path, out)
 		}
 	}
 }

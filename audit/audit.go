@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -104,6 +105,7 @@ func (a *auditor) done() (*Report, error) {
 		if f := &a.out.Findings[i]; f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
+		a.out.Findings[i].redact()
 	}
 	a.out.sort()
 	return &a.out, a.probs.Err()
@@ -117,7 +119,9 @@ func (a *auditor) judge(p *Principal) {
 	a.out.Checked.Entries += p.entryCount()
 	a.hygiene(p)
 	if p.Token == nil || !p.Token.Scoped {
-		a.invariants(p)
+		if !p.System || p.Profile != "" { // a stranger's system user is outside what a contract is about
+			a.invariants(p)
+		}
 		a.residuals(p)
 	}
 	a.rule(p)
@@ -167,6 +171,9 @@ func (a *auditor) excused(rows []string, code string) (residual, row string) {
 // add completes a finding with what it is about and keeps it once.
 func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
+	if at := cmp.Or(e.at, p.at); at != (spot{}) {
+		f.File, f.Line = at.file, at.line
+	}
 	if e.Pattern != "" {
 		f.Entry = e.String()
 	}
@@ -176,6 +183,9 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 		f.File, f.Line = pos.File, pos.Line
 	}
 	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, messageKey(f)}, "\x00")
+	if f.Entry == "" && f.Line > 0 {
+		byEntry += fmt.Sprint("\x00", f.Line)
+	}
 	if _, twice := a.seen[byEntry]; twice {
 		return
 	}

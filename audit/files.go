@@ -41,6 +41,7 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 				Want: "credentials or compiled sets", Hint: emptyHint(path)})
 		}
 	}
+	w.judgeConfigs()
 	return a.done()
 }
 
@@ -57,6 +58,7 @@ type walker struct {
 	met      map[string]bool // real path → what visit returned for it
 	learning bool            // only takes in accounts and operators, and reports nothing
 	stdin    []byte
+	confs    []confFile
 }
 
 // The path that means standard input, and what findings call it.
@@ -116,6 +118,9 @@ func (w *walker) file(path string, named bool) bool {
 	if err != nil {
 		return w.fail(path, err)
 	}
+	if met, done := w.config(path, data, named); done {
+		return met
+	}
 	switch err := w.a.file(path, data); {
 	case errors.Is(err, errForeign) && (!isCredential(path) || strings.HasSuffix(path, ".jwt")):
 		return w.foreign(path, named, err)
@@ -149,12 +154,7 @@ func isCredential(path string) bool {
 
 // readBounded reads at most one byte more than a file may have.
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	return readUpTo(path, maxFile)
 }
 
 // learn reads a file whose beginning may be that of an account or operator JWT.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Schema names the JSON form of a report.
@@ -35,6 +37,15 @@ type Finding struct {
 
 	more      int      // further entries of the same row of a sampled profile
 	residuals []string // ids of the declared residuals that an A100 is about
+}
+
+// redact removes key material that stands in a name or an entry of what was judged.
+func (f *Finding) redact() {
+	for _, text := range []*string{&f.Subject, &f.Entry, &f.Message, &f.Witness} {
+		if len(*text) > 24 {
+			*text = contract.Redact(*text)
+		}
+	}
 }
 
 // Waiver accepts a finding for a while. A waived finding is no error.

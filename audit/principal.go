@@ -36,6 +36,7 @@ type Principal struct {
 	unnamed string            // a token that no entry names, once chosen
 	scope   *compile.Scope    // that it was compiled with, nil for what was read
 	size    int               // of the encoded JWT in bytes, 0 where unknown
+	at      spot              // in a configuration, where the principal stands
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 	claimed bool              // a compiled set that was read: what it says of itself is joined anew
 	in      []string          // spaces in which it is judged, once known
@@ -62,6 +63,7 @@ type Direction struct {
 type Entry struct {
 	subject.Entry
 	Rows []string
+	at   spot // in a configuration
 }
 
 // newDirections reads permissions as the broker does.

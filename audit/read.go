@@ -15,7 +15,7 @@ import (
 const maxFile = jwt.MaxTokenSize + 4096
 
 // errForeign says that a file is nothing that this package judges.
-var errForeign = errors.New("is neither a credential nor a compiled set")
+var errForeign = errors.New("is neither a credential nor a compiled set nor a server configuration")
 
 // Bytes judges one credential or compiled set: the text of a .creds file, a JWT of a user, account or operator, or the JSON of one [compile.Document] or
 // several. name stands for it in findings and errors. Where it could not be judged the report is nil.
@@ -37,17 +37,25 @@ func fileProblem(name string, err error) *contract.Problem {
 		p = &contract.Problem{What: err.Error()}
 	}
 	at := *p
-	if at.Pos.Line > 0 {
+	switch {
+	case at.Pos.Line > 0 && at.Pos.File == "":
 		at.Pos.File = name
-		return &at
+	case at.Pos == (contract.Pos{}):
+		at.What = name + ": " + at.What
 	}
-	at.What = name + ": " + at.What
 	return &at
 }
 
 // file reads one file's content and judges everything in it. An error is about that file alone, and quotes none of it; where a
 // part of it cannot be judged, nothing of it is.
 func (a *auditor) file(name string, data []byte) error {
+	if mayBeConf(name, data) {
+		conf, err := a.serverConf(name, "", data, true)
+		if err == nil {
+			a.judgeConf(conf)
+		}
+		return err
+	}
 	if len(data) <= maxFile {
 		if done, err := a.trusted(name, data); done || err != nil {
 			return err

@@ -10,7 +10,8 @@ const (
 	jwt         = "github.com/nats-io/jwt"
 	kong        = "github.com/alecthomas/kong"
 	natsGo      = "github.com/nats-io/nats.go"
-	natsServer  = "github.com/nats-io/nats-server"
+	natsConf    = "github.com/nats-io/nats-server/v2/conf"   // the parser of configurations, standard library alone
+	natsServer  = "github.com/nats-io/nats-server/v2/server" // the broker
 	nkeys       = "github.com/nats-io/nkeys"
 	opa         = "github.com/open-policy-agent/opa"
 	rapid       = "pgregory.net/rapid"
@@ -101,8 +102,8 @@ var table = map[string]rule{
 		mayNotName: map[string]string{"os/exec": "the embedded broker runs in this process"},
 	},
 	"audit": {
-		may: []string{"internal/contract", "internal/mint", "internal/subject", "compile", "matrix", jwt},
-		never: map[string]string{opa: whyNoOPA, natsServer: "the audit reads credentials offline",
+		may: []string{"internal/contract", "internal/mint", "internal/subject", "compile", "matrix", jwt, nkeys, natsConf},
+		never: map[string]string{opa: whyNoOPA, natsServer: "the audit reads credentials offline, and configurations by the server's parser alone",
 			natsGo: "the audit reads credentials offline", "os/exec": "the audit runs in every CI and starts nothing"},
 		mayNotName: map[string]string{"net": "the audit reads credentials offline", "net/http": "the audit reads credentials offline"},
 	},

@@ -1,0 +1,222 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/jwt/v2"
+)
+
+// The codes of server configurations.
+const (
+	codeConfOpen     = "A060"
+	codeConfNoAuth   = "A061"
+	codeConfPassword = "A062"
+	codeConfLeaf     = "A063"
+	codeConfPeer     = "A064"
+	codeConfMapping  = "A065"
+	codeConfExport   = "A066"
+	codeConfSystem   = "A067"
+	codeConfRefused  = "A068"
+	codeConfLine     = "A069"
+)
+
+// confChecks judge a server configuration beside the permissions of its users.
+func confChecks() []Check {
+	return []Check{
+		{codeConfOpen, Error, "the server asks nobody for credentials", "nats-server 2.15.3 configureAuthorization",
+			"configure an operator, or users with permissions of their own"},
+		{codeConfNoAuth, Error, "connections without credentials are given a user's powers", "nats-server 2.15.3 no_auth_user",
+			"remove no_auth_user, or name a user that may do next to nothing"},
+		{codeConfPassword, Warning, "a plaintext password, or one token for everybody", "nats-server 2.15.3 isBcrypt: Plaintext passwords detected",
+			"use nkeys or JWTs; a password as its bcrypt hash (nats server passwd)"},
+		{codeConfLeaf, Error, "a leaf node or MQTT listener serves an account with limited users", "nats-server 2.15.3 leafMsgAllowed, registerLeafWithAccount",
+			"set allowed_connection_types of the user to STANDARD and WEBSOCKET, and bind leaf nodes to an account without limited users"},
+		{codeConfPeer, Error, "a cluster or gateway listener asks for neither credentials nor certificates", "nats-server 2.15.3 isRouterAuthorized",
+			"give the block an authorization of its own, or tls, which then asks for certificates"},
+		{codeConfMapping, Warning, "a subject mapping changes what publish permissions are about", "broker-facts: permissions are checked on the mapped subject",
+			"grant by the destination of the mapping, and count every source as granted with it"},
+		{codeConfExport, Warning, "an export is open to every account", "broker-facts: public exports let another account publish any sender",
+			"list the accounts that may import it"},
+		{codeConfSystem, Error, "a user of the system account stands in the data path", "broker-facts: $SYS grants; nats-server 2.15.3 system_account",
+			"keep the system account for operations alone: its users name $SYS subjects and their inbox"},
+		{codeConfRefused, Error, "the server refuses or ignores a part of the configuration", "nats-server 2.15.3 server/opts.go",
+			"correct it, and try it with nats-server -t -c FILE"},
+		{codeConfLine, Error, "max_control_line is too small for the credentials", "broker-facts: Sizes: max_control_line",
+			"raise max_control_line above the size of the largest CONNECT"},
+	}
+}
+
+// confReport adds a finding about a part of a configuration. An empty severity is the check's.
+func (a *auditor) confReport(s *serverConf, code, severity, subject string, at spot, message string) {
+	c := check(code)
+	if severity == "" {
+		severity = c.Severity
+	}
+	a.add(&Principal{Name: subject, File: s.file, at: at}, Entry{}, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Message: message})
+}
+
+// serverName is the subject of findings about a server as a whole.
+const serverName = "server"
+
+// judgeConf judges a configuration and every user of it.
+func (a *auditor) judgeConf(s *serverConf) {
+	from := len(a.out.Findings)
+	a.out.Checked.Files++
+	for _, f := range s.faults {
+		a.confReport(s, codeConfRefused, "", serverName, f.at, f.message)
+	}
+	for _, u := range s.list {
+		p := a.confPrincipal(s, u)
+		if u.perms != nil && u.perms.responses {
+			a.report(p, codeResponses, Entry{}, "", "whoever sends a request chooses a subject that this user may then publish, denied or not")
+		}
+		a.judge(p)
+		a.confUser(s, u)
+	}
+	a.confAccess(s)
+	a.confListeners(s)
+	for _, acc := range s.accounts {
+		a.confAccount(s, acc)
+	}
+	for _, token := range s.preloaded {
+		if _, err := a.trusted(s.file, []byte(token)); err != nil {
+			a.problem(fileProblem(s.file, err))
+		}
+	}
+	if want := a.cfg.ControlLine; int64(want) > s.controlLine {
+		a.confReport(s, codeConfLine, "", serverName, s.controlAt, fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
+	}
+	for i := range a.out.Findings[from:] {
+		f := &a.out.Findings[from+i]
+		for _, text := range []*string{&f.Subject, &f.Entry, &f.Message, &f.Witness, &f.Hint} {
+			*text = s.tree.hide(*text)
+		}
+	}
+}
+
+// confPrincipal reads a user's permissions as the broker does.
+func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
+	p := &Principal{Name: u.title(), File: s.file, at: u.at, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
+	perms := u.perms
+	if perms == nil {
+		perms = &confPerms{}
+	}
+	p.Pub, p.Sub, p.Ignored = newDirections(perms.pub.texts(), perms.sub.texts())
+	p.Pub.Open = p.Pub.Open && !perms.noPub
+	for _, side := range []struct {
+		to   []Entry
+		from []confText
+	}{{p.Pub.Allow, perms.pub.allow}, {p.Pub.Deny, perms.pub.deny}, {p.Sub.Allow, perms.sub.allow}, {p.Sub.Deny, perms.sub.deny}} {
+		for i := range min(len(side.to), len(side.from)) {
+			side.to[i].at = side.from[i].at
+		}
+	}
+	a.place(p, "")
+	p.Trust = untrusted
+	if p.System {
+		p.doubts = nil
+	}
+	return p
+}
+
+func (s *serverConf) isSystem(account string) bool { return s.system != "" && account == s.system }
+
+// confUser judges what a user is beside its permissions.
+func (a *auditor) confUser(s *serverConf, u *confUser) {
+	if u.password != "" && !bcrypted.MatchString(u.password) {
+		a.confReport(s, codeConfPassword, "", u.title(), u.at, "the password stands in plain text: whoever reads the file connects with it")
+	}
+	leaf := s.listeners["leafnodes"]
+	if leaf != nil && leaf.open && !leaf.auth && u.limited() && u.admits(jwt.ConnectionTypeLeafnode, jwt.ConnectionTypeLeafnodeWS) {
+		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at,
+			"may connect as a leaf node, which publishes below _R_, where replies of services travel, whatever its permissions say")
+	}
+	if mqtt := s.listeners["mqtt"]; mqtt != nil && mqtt.open && u.limited() && u.admits(jwt.ConnectionTypeMqtt, jwt.ConnectionTypeMqttWS) {
+		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at, "may connect by MQTT, for which the server makes streams in the account and stores sessions there, whatever the permissions say")
+	}
+	if !s.isSystem(u.account) || u.perms == nil {
+		return
+	}
+	for _, e := range append(slices.Clone(u.perms.pub.allow), u.perms.sub.allow...) {
+		first, _, _ := strings.Cut(e.text, ".")
+		if first != "$SYS" && first != ">" && !strings.HasPrefix(first, inboxPrefix) {
+			a.confReport(s, codeConfSystem, "", u.title(), e.at, fmt.Sprintf("is of the system account %s and is granted %s", s.system, e.text))
+		}
+	}
+}
+
+// confAccess judges who gets in without credentials, or with those of everybody.
+func (a *auditor) confAccess(s *serverConf) {
+	if !s.asks {
+		a.confReport(s, codeConfOpen, "", serverName, spot{file: s.file}, "no operator, user or token: whoever reaches the port publishes and hears everything in the account "+globalAccount)
+	}
+	for _, at := range s.tokens {
+		a.confReport(s, codeConfPassword, "", serverName, at, "one token for everybody: its holders cannot be told apart, and each may do everything")
+	}
+	for _, n := range s.noAuth {
+		u := s.byName[n.text]
+		if u == nil {
+			continue
+		}
+		severity, what := Warning, "limited to its permissions"
+		switch {
+		case s.isSystem(u.account):
+			severity, what = Error, "a user of the system account"
+		case u.perms == nil || len(u.perms.pub.allow) == 0 && !u.perms.noPub || len(u.perms.sub.allow) == 0:
+			severity, what = Error, "which may publish or subscribe everything that is not denied"
+		}
+		a.confReport(s, codeConfNoAuth, severity, u.title(), n.at, "a connection without credentials becomes this user, "+what)
+	}
+	if s.callout != nil {
+		a.confReport(s, codeUnjudged, "", serverName, s.callout.at, "auth_callout decides about users that are not in this file")
+	}
+}
+
+// confListeners judges the ports that other servers connect to.
+func (a *auditor) confListeners(s *serverConf) {
+	for _, name := range []string{"cluster", "gateway"} {
+		if l := s.listeners[name]; l != nil && l.open && !l.auth && !l.tls {
+			a.confReport(s, codeConfPeer, "", serverName, l.at, "whoever reaches the "+name+" port joins as a server, and publishes and hears everything in every account")
+		}
+	}
+	leaf := s.listeners["leafnodes"]
+	if leaf == nil || !leaf.open {
+		return
+	}
+	for _, u := range s.list {
+		if u.limited() && slices.Contains(leaf.accounts, accountOr(u.account)) {
+			a.confReport(s, codeConfLeaf, "", serverName, leaf.at,
+				fmt.Sprintf("leaf nodes are bound to account %s without any permissions, beside users that have some", accountOr(u.account)))
+			break
+		}
+	}
+}
+
+// confAccount judges what rewrites subjects in an account or crosses its border.
+func (a *auditor) confAccount(s *serverConf, acc *confAccount) {
+	name := "account " + acc.name
+	for _, m := range acc.mappings {
+		a.confReport(s, codeConfMapping, "", name, m.at, fmt.Sprintf("%s is mapped to %s: who may publish the destination may publish the source", m.from, m.to))
+	}
+	for _, e := range acc.exports {
+		if !e.public {
+			continue
+		}
+		by := ""
+		for _, other := range s.accounts {
+			if slices.Contains(other.importing, acc.name) {
+				by += ", imported by " + other.name
+			}
+		}
+		what := "hear"
+		if e.kind == "service" {
+			what = "publish to"
+		}
+		a.confReport(s, codeConfExport, "", name, e.at, fmt.Sprintf("every account may import and %s the %s %s%s", what, e.kind, e.subject, by))
+	}
+	if s.isSystem(acc.name) && acc.jetstream {
+		a.confReport(s, codeConfSystem, "", name, acc.at, "the system account has JetStream enabled: data is kept where the server reports about itself")
+	}
+}
