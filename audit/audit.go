@@ -30,11 +30,17 @@ type auditor struct {
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
 	probs    contract.Problems
+
+	worlds    map[string]*world          // of a space, once resolved
+	tallies   map[tallyKey]*tallied      // lines of the table of deputies
+	conferred map[string]map[string]bool // row → classes, as the samples show them
+	granted   map[string]bool            // rows that some sample makes a publish entry of
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
-	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
+	a.worlds, a.tallies, a.conferred, a.granted = map[string]*world{}, map[tallyKey]*tallied{}, map[string]map[string]bool{}, map[string]bool{}
+	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
 	if c == nil {
@@ -66,6 +72,7 @@ func (a *auditor) done() (*Report, error) {
 		return nil, a.probs.Err()
 	}
 	a.out.failed = len(a.probs)
+	a.out.Deputies = a.deputies()
 	for i := range a.out.Findings {
 		if f := &a.out.Findings[i]; f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
@@ -86,6 +93,7 @@ func (a *auditor) judge(p *Principal) {
 		return
 	}
 	a.invariants(p)
+	a.deputize(p)
 	a.residuals(p)
 }
 

@@ -16,6 +16,7 @@ const (
 	KindIdentityToken  = "identity-token"
 	KindExclusiveWrite = contract.ExclusiveWrite
 	KindNever          = "never"
+	KindNoDeputy       = "no-deputy"
 	KindQueueOnly      = "queue-only"
 	KindPinnedToken    = "pinned-token"
 	KindVerbHolders    = "verb-holders"
@@ -24,7 +25,7 @@ const (
 
 // Kinds is the closed list of invariant kinds, sorted.
 func Kinds() []string {
-	return []string{KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever, KindPinnedToken, KindQueueOnly, KindVerbHolders}
+	return []string{KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever, KindNoDeputy, KindPinnedToken, KindQueueOnly, KindVerbHolders}
 }
 
 // rule is an invariant with its subjects resolved for one space.
@@ -32,6 +33,7 @@ type rule struct {
 	*contract.Invariant
 	families []subject.Pattern // of verb-holders: the subjects on which the verb acts
 	queue    string            // of queue-only, where the invariant names one
+	world    *world            // of no-deputy: where the stores stand
 }
 
 // rulesOf resolves the invariants for a space, once. An invariant that cannot be resolved is a problem, not a pass.
@@ -54,6 +56,9 @@ func (a *auditor) rulesOf(space string) []rule {
 			a.problem(&contract.Problem{Pos: inv.Pos, What: "invariant " + inv.Code + ": " + err.Error()})
 			continue
 		}
+		if r.Kind == KindNoDeputy {
+			r.world = a.world(space)
+		}
 		a.rules[space] = append(a.rules[space], r)
 	}
 	return a.rules[space]
@@ -63,6 +68,9 @@ func resolveRule(scope *compile.Scope, inv *contract.Invariant) (rule, error) {
 	r := rule{Invariant: inv}
 	if !slices.Contains(Kinds(), inv.Kind) {
 		return r, fmt.Errorf("kind is not known, got %q, want one of %v", inv.Kind, Kinds())
+	}
+	if inv.Kind == KindNoDeputy {
+		return r, nil // it is about the stores in on, however bytes get there
 	}
 	for _, t := range inv.Families {
 		text, err := scope.Text(t)
@@ -136,6 +144,8 @@ func (a *auditor) run(p *Principal, r rule, identity map[string]string) {
 		a.pinnedToken(p, r)
 	case KindVerbHolders:
 		a.held(p, r, &p.Pub, "holds "+r.Verb+", which is for "+names(r.By))
+	case KindNoDeputy:
+		a.noDeputy(p, r)
 	case KindLifetime:
 		if p.Token != nil && p.Token.Expires == 0 && r.Class == contract.LifetimeNone {
 			a.violated(p, r, Entry{}, "", "never expires, which is for "+names(r.By))

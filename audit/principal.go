@@ -3,6 +3,7 @@ package audit
 import (
 	"strings"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -13,6 +14,7 @@ type Principal struct {
 	Profile string // a profile of the contract, or "": judged as untrusted
 	Trust   string // of the profile; untrusted where there is none
 	Space   string // as tagged or compiled, "" where unknown
+	Account string // of the topology, "" where unknown
 	Pub     Direction
 	Sub     Direction
 	Ignored []string // why the broker ignores an entry that was written, one text each
@@ -23,10 +25,14 @@ type Principal struct {
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 
-	tags    map[string]string // of a JWT, as written
-	doubts  []string          // what could not be judged, and why
-	unnamed string            // a token that no entry names, once chosen
-	repeat  bool              // a second identity of a profile: only what the first did not show is news
+	tags     map[string]string          // of a JWT, as written
+	doubts   []string                   // what could not be judged, and why
+	powersOf *world                     // of the space that powers were computed for
+	powers   []power                    // by which the server can be made to place bytes
+	grants   func() []compile.Grant     // of a sampled principal: what each of its rows gives
+	byRow    map[string]map[string]bool // row → classes that its own grants confer, once computed
+	unnamed  string                     // a token that no entry names, once chosen
+	repeat   bool                       // a second identity of a profile: only what the first did not show is news
 }
 
 // Token is what a user JWT states beside its permissions.

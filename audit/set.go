@@ -8,7 +8,7 @@ import (
 
 // setPrincipal reads a compiled set as the broker would read the JWT that carries it; the rows are joined by entry.
 func (a *auditor) setPrincipal(set *compile.PermissionSet) *Principal {
-	p := &Principal{Name: set.Profile, Trust: contract.TrustUntrusted, Space: set.Space, Identity: map[string]string{}}
+	p := &Principal{Name: set.Profile, Trust: contract.TrustUntrusted, Space: set.Space, Account: set.Account, Identity: map[string]string{}}
 	perms := set.JWT()
 	p.Pub, p.Sub, p.Ignored = newDirections(
 		subject.Texts{Allow: perms.Pub.Allow, Deny: perms.Pub.Deny}, subject.Texts{Allow: perms.Sub.Allow, Deny: perms.Sub.Deny})

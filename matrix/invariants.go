@@ -30,6 +30,7 @@ var ruleKinds = map[string]ruleKind{
 	"identity-token":        {family: true, need: []string{"tokens"}, may: []string{"by", "profiles"}},
 	"lifetime":              {need: []string{"class", "only"}},
 	"never":                 {family: true, may: []string{"profiles"}},
+	"no-deputy":             {need: []string{"on"}, may: []string{"by", "profiles", "classes"}},
 	"pinned-token":          {family: true, need: []string{"token"}, may: []string{"by", "profiles"}},
 	"queue-only":            {family: true, need: []string{"queue"}, may: []string{"by", "profiles"}},
 	"verb-holders":          {need: []string{"verb", "by"}, may: []string{"on", "profiles"}},
@@ -45,7 +46,7 @@ func (l *loader) invariants(n source.Node) {
 			keys = append(keys, "family", "families")
 		}
 		if !known {
-			keys = append(keys, "family", "families", "by", "profiles", "tokens", "token", "verb", "on", "queue", "class", "only")
+			keys = append(keys, "family", "families", "by", "profiles", "tokens", "token", "verb", "on", "queue", "class", "classes", "only")
 		}
 		m := item.Map(keys...)
 		inv := &contract.Invariant{Pos: item.Pos(), Overlay: l.overlay, Kind: m.Need("kind").OneOf(contract.SortedKeys(ruleKinds)...),
@@ -72,6 +73,7 @@ func (l *loader) invariant(inv *contract.Invariant, m source.Map, k ruleKind) {
 	inv.Verb = m.Get("verb").OneOf(verbName...)
 	inv.On = declaredList(m.Get("on"), l.c.Resources, "resource")
 	inv.Class = m.Get("class").OneOf(contract.LifetimeOneShot, contract.LifetimeStanding, contract.LifetimeNone)
+	inv.Classes = deputyClasses(m.Get("classes"))
 	l.queue(inv, m.Get("queue"))
 	if tokens := m.Get("tokens"); tokens.Given() {
 		inv.Tokens = l.tokens(tokens, inv)

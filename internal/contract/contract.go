@@ -157,6 +157,7 @@ type Residual struct {
 	Who, Can, Bound string
 	Covers          []string // codes of the generic checks whose finding on a row with this residual is declared by it
 	Warn            []string // topologies in which the residual deserves a warning, and not only a note
+	Deputy          []string // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
 	Cite            string
 }
 
@@ -330,6 +331,7 @@ type Invariant struct {
 	On         []string // resource ids
 	Queue      Template
 	Class      string
+	Classes    []string // of no-deputy: of [DeputyClasses]; empty: all
 }
 
 // In reports whether the invariant holds in a topology.
