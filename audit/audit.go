@@ -34,11 +34,13 @@ type auditor struct {
 	worlds    map[string]*world          // of a space, once resolved
 	tallies   map[tallyKey]*tallied      // lines of the table of deputies
 	conferred map[string]map[string]bool // row → classes, as the samples show them
+	forbids   map[string]*forbidden      // what violates no-deputy rules
 	granted   map[string]bool            // rows that some sample makes a publish entry of
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a.forbids = map[string]*forbidden{}
 	a.worlds, a.tallies, a.conferred, a.granted = map[string]*world{}, map[tallyKey]*tallied{}, map[string]map[string]bool{}, map[string]bool{}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())

@@ -187,24 +187,70 @@ func (a *auditor) stale() {
 	}
 }
 
-// noDeputy reports every entry by which the server would place bytes into a store of the rule.
+// forbidden collects how a holder violates a no-deputy rule, over all its entries and samples.
+type forbidden struct {
+	at                    int // of the findings
+	rows, classes, stores []string
+}
+
+// noDeputy reports a holder whose entries have the server place bytes into a store of the rule: once, with all that do.
 func (a *auditor) noDeputy(p *Principal, r rule) {
 	if r.world == nil {
 		return
 	}
-	allows, said := p.Pub.allows(), -1
+	allows := p.Pub.allows()
 	for _, q := range a.powers(p, r.world) {
-		if q.entry == said || len(r.Classes) > 0 && !slices.Contains(r.Classes, q.class) {
+		if len(r.Classes) > 0 && !slices.Contains(r.Classes, q.class) {
 			continue
 		}
 		for _, l := range r.world.reachOf(&q).landings {
 			if slices.Contains(r.On, l.id) {
-				said = q.entry
-				a.violated(p, r, allows[q.entry], l.witness, "can have the server place "+q.class+" in "+l.id+", by the reply subject or the body of a request to "+q.request)
-				break
+				a.forbid(p, r, &q, allows[q.entry], l)
 			}
 		}
 	}
+}
+
+func (a *auditor) forbid(p *Principal, r rule, q *power, e Entry, l placed) {
+	key := strings.Join([]string{r.Code, p.File, p.Name}, "\x00")
+	f := a.forbids[key]
+	if _, again := a.seen[key]; !again {
+		f = &forbidden{at: len(a.out.Findings)}
+		a.seen[key], a.forbids[key] = f.at, f
+		a.out.Findings = append(a.out.Findings, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Subject: p.Name, Entry: e.String(), Cite: r.Cite,
+			Hint: kindHint(r.Kind), Witness: l.witness, File: p.File})
+	}
+	changed := insert(&f.classes, q.class)
+	changed = insert(&f.stores, l.id) || changed
+	for _, row := range e.Rows {
+		changed = insert(&f.rows, row) || changed
+	}
+	if !changed {
+		return
+	}
+	found := &a.out.Findings[f.at]
+	found.Rows = append([]string{}, f.rows...)
+	found.Message = "can have the server place " + strings.Join(f.classes, ", ") + " in " + strings.Join(f.stores, ", ") +
+		", by the reply subject or the body of a request such as " + q.request
+	if row := a.rows[first(f.rows)]; row != nil && p.File == "" {
+		found.File, found.Line = row.Pos.File, row.Pos.Line
+	}
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// insert adds a text to a sorted set, and reports whether it was new.
+func insert(set *[]string, text string) bool {
+	at, found := slices.BinarySearch(*set, text)
+	if !found {
+		*set = slices.Insert(*set, at, text)
+	}
+	return !found
 }
 
 // rowPowers are the classes that each row of a sampled principal confers by its own grants.

@@ -3,8 +3,9 @@ package main
 import "github.com/cotalctl/cotalctl/audit"
 
 type auditCmd struct {
-	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
-	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	Paths    []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
+	Deputies bool     `help:"Print what holders can have the server place, by class, store and row. The exit code is the findings'."`
+	Space    string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	dirFlag
 	contractFlags
 	outputFlag
@@ -44,6 +45,9 @@ func (c *auditCmd) Run(a *app) error {
 func (c *auditCmd) print(a *app, report *audit.Report) error {
 	if c.json() {
 		return report.WriteJSON(a.stdout)
+	}
+	if c.Deputies {
+		return report.WriteDeputies(a.stdout)
 	}
 	return report.WriteText(a.stdout)
 }
