@@ -23,6 +23,7 @@ type power struct {
 // apiPower is what the answer of an API verb can be made of, beside its JSON.
 type apiPower struct {
 	forms   []subject.Pattern // the subjects of the verb, in the server's domain and in a named one
+	begins  string            // how the first of them begin
 	classes []string
 }
 
@@ -46,7 +47,7 @@ var apiPowers = func() []apiPower {
 	}
 	var out []apiPower
 	for _, verb := range compile.APIVerbs() {
-		p := apiPower{classes: special[verb]}
+		p := apiPower{classes: special[verb], begins: apiRoot + verb}
 		if p.classes == nil {
 			p.classes = []string{contract.DeputyAPI}
 		}
@@ -55,7 +56,7 @@ var apiPowers = func() []apiPower {
 		}
 		out = append(out, p)
 	}
-	return append(out, apiPower{[]subject.Pattern{ackRoot + ">"}, []string{contract.DeputyStatus, contract.DeputyStored}})
+	return append(out, apiPower{[]subject.Pattern{ackRoot + ">"}, ackRoot, []string{contract.DeputyStatus, contract.DeputyStored}})
 }()
 
 // dataRequests are the system requests that answer a user of any account; the others answer in the system account alone.
@@ -85,7 +86,11 @@ func (p *Principal) apiPowersOf(out []power, w *world, account string, i int, e 
 	if strings.HasPrefix(string(e.Pattern), flowRoot) {
 		return out // nothing answers flow control
 	}
+	literal, abroad := literalPart(e.Pattern), subject.Overlaps(e.Pattern, domainAPIRoot+">")
 	for _, verb := range apiPowers {
+		if n := min(len(literal), len(verb.begins)); !abroad && literal[:n] != verb.begins[:n] {
+			continue // most are another verb's: ask this first
+		}
 		request := ""
 		for _, form := range verb.forms {
 			if w, ok := p.reaches(&p.Pub, e, form); ok {
@@ -109,6 +114,14 @@ func (p *Principal) apiPowersOf(out []power, w *world, account string, i int, e 
 		}
 	}
 	return out
+}
+
+// literalPart is a pattern up to its first wildcard.
+func literalPart(p subject.Pattern) string {
+	if at := strings.IndexAny(string(p), "*>"); at >= 0 {
+		return string(p[:at])
+	}
+	return string(p)
 }
 
 // named is the store whose stream a request names by a literal token after the verb.
