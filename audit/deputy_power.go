@@ -60,7 +60,7 @@ var apiPowers = func() []apiPower {
 }()
 
 // dataRequests are the system requests that answer a user of any account; the others answer in the system account alone.
-var dataRequests = []subject.Pattern{"$SYS.REQ.USER.INFO", "$SYS.REQ.ACCOUNT.PING.*", "$SYS.REQ.SERVER.PING.CONNZ"}
+var dataRequests = []subject.Pattern{"$SYS.REQ.USER.INFO", "$SYS.REQ.ACCOUNT.PING.CONNZ", "$SYS.REQ.ACCOUNT.PING.STATZ", "$SYS.REQ.SERVER.PING.CONNZ"}
 
 // powersIn computes what a principal can have the server publish, if it stands in an account of w. A nil w knows no stream: then
 // only the requests of the API and of the system count.

@@ -130,6 +130,9 @@ func (c *matrixShowCmd) Run(a *app) error {
 			return err
 		}
 	}
+	if c.Deputies && (c.Output != "markdown" || c.Profile != "") {
+		return usage(errors.New("--deputies goes with -o markdown and without --profile"), "cotalctl audit --deputies prints the table as text")
+	}
 	if c.Output == "markdown" {
 		return c.markdown(a, ct)
 	}
