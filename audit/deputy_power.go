@@ -107,7 +107,8 @@ func (p *Principal) apiPowersOf(out []power, w *world, account string, i int, e 
 			if class == contract.DeputyPayload && known && !s.direct {
 				continue // nobody answers
 			}
-			if class == contract.DeputyStored && known && strings.HasPrefix(string(verb.forms[0]), apiRoot+"CONSUMER.") && slices.Contains(verb.classes, contract.DeputyAPI) {
+			// Of what confers stored, a create alone answers with JSON: a push into its own stream would be a cycle.
+			if class == contract.DeputyStored && known && slices.Contains(verb.classes, contract.DeputyAPI) {
 				q.not = s
 			}
 			out = append(out, q)

@@ -86,7 +86,8 @@ func (a *auditor) deputies() []Deputy {
 	out := make([]Deputy, 0, len(a.tallies))
 	for key, t := range a.tallies {
 		slices.Sort(t.rows)
-		d := Deputy{Subject: key.subject, Profile: t.profile, Account: key.account, Class: key.class, File: key.file, Rows: append([]string{}, t.rows...), Residuals: []string{}}
+		d := Deputy{Subject: key.subject, Profile: t.profile, Account: key.account, Class: key.class, File: key.file,
+			Rows: append([]string{}, t.rows...), Residuals: []string{}}
 		if a.topology != nil {
 			d.Topology = a.topology.Name
 		}

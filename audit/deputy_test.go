@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -239,6 +240,19 @@ func TestDeputyShares(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s in %s of %s (-want +got):\n%s", tt.kind, tt.in, tt.publish, diff)
+		}
+	}
+}
+
+// TestDeputyPages: each code has its page, with the title that the audit prints.
+func TestDeputyPages(t *testing.T) {
+	for _, c := range deputyChecks() {
+		page, err := os.ReadFile("../docs/invariants/" + c.Code + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "# " + c.Code + ": " + c.Title + "\n"; !strings.HasPrefix(string(page), want) {
+			t.Errorf("page of %s begins %.80q, want %q", c.Code, page, want)
 		}
 	}
 }
