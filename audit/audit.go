@@ -47,14 +47,21 @@ type auditor struct {
 	ruling        *ruling // nil without Config.Rules
 	inputContract *InputContract
 	inputSpaces   map[string]*InputSpace
+
+	worlds    map[string]*world          // of a space, once resolved
+	tallies   map[tallyKey]*tallied      // lines of the table of deputies
+	conferred map[string]map[string]bool // row → classes, as the samples show them
+	forbids   map[string]*forbidden      // what violates no-deputy rules
+	granted   map[string]bool            // rows that some sample makes a publish entry of
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{}, read: map[string]bool{},
 		profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
-		inputSpaces: map[string]*InputSpace{}}
-	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
+		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
+		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
+	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	if err := a.placeContract(); err != nil {
 		return nil, err
@@ -101,6 +108,7 @@ func (a *auditor) done() (*Report, error) {
 	}
 	a.strangers()
 	a.out.failed = len(a.probs)
+	a.out.Deputies = a.deputies()
 	for i := range a.out.Findings {
 		if f := &a.out.Findings[i]; f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
@@ -122,6 +130,7 @@ func (a *auditor) judge(p *Principal) {
 		if !p.System || p.Profile != "" { // a stranger's system user is outside what a contract is about
 			a.invariants(p)
 		}
+		a.deputize(p)
 		a.residuals(p)
 	}
 	a.rule(p)

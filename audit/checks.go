@@ -36,7 +36,7 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), powerChecks(), accountChecks(), confChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), accountChecks(), confChecks(), deputyChecks(), residualChecks())
 }
 
 func residualChecks() []Check {
@@ -107,6 +107,7 @@ func kindHint(kind string) string {
 		KindQueueOnly:      "subscribe with the queue that the invariant names, and hold no plain entry beside it",
 		KindPinnedToken:    "pin the token to a literal",
 		KindVerbHolders:    "remove the grant, or name the profile in the invariant's by: if it is a holder",
+		KindNoDeputy:       "take the entry away, or place the stores in an account that no such holder has a credential in",
 		KindLifetime:       "declare a lifetime, or name the profile in the invariant's only:",
 	}[kind]
 }

@@ -29,6 +29,7 @@ func Contract(cfg Config) (*Report, error) {
 			}
 		}
 	}
+	a.stale()
 	return a.done()
 }
 
@@ -52,6 +53,11 @@ func Compiled(cfg Config, scope *compile.Scope, profile *contract.Profile, set *
 
 // sample compiles one input in every account of the profile and judges the sets.
 func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat bool) {
+	a.samplePrincipals(profile, in, repeat, a.judge)
+}
+
+// samplePrincipals compiles one input in every account of the profile and passes the sets on.
+func (a *auditor) samplePrincipals(profile *contract.Profile, in compile.Input, repeat bool, judge func(*Principal)) {
 	scope, err := compile.NewScope(a.cfg.Contract, a.topology, profile, in)
 	if err != nil {
 		a.problem(fmt.Errorf("profile %s: a sample of its parameters does not bind: %w", profile.Name, err))
@@ -67,8 +73,17 @@ func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat boo
 		a.place(p, profile.Name)
 		p.Identity, p.Sampled, p.repeat = scopeIdentity(scope, profile), true, repeat
 		p.Inbox, p.scope = inboxNonce(profile, p.Identity), scope
+		p.sampled = func() []compile.Grant {
+			grants, _ := compile.Resolve(scope, account) // it has compiled
+			return grants
+		}
+		for _, e := range p.Pub.Allow {
+			for _, row := range e.Rows {
+				a.granted[row] = true
+			}
+		}
 		a.measure(p, profile, set)
-		a.judge(p)
+		judge(p)
 	}
 }
 

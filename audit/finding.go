@@ -66,6 +66,7 @@ type Checked struct {
 type Report struct {
 	Schema   string    `json:"schema"`
 	Findings []Finding `json:"findings"` // by severity, code, subject, entry
+	Deputies []Deputy  `json:"deputies"` // what holders can have the server place, by subject, file, account and class
 	Checked  Checked   `json:"checked"`
 	Skipped  int       `json:"-"` // files of a directory that are nothing this package judges
 

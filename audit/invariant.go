@@ -18,6 +18,7 @@ const (
 	KindIdentityToken  = "identity-token"
 	KindLifetime       = "lifetime"
 	KindNever          = "never"
+	KindNoDeputy       = "no-deputy"
 	KindPinnedToken    = "pinned-token"
 	KindPlacement      = contract.Placement
 	KindQueueOnly      = "queue-only"
@@ -28,7 +29,7 @@ const (
 
 // Kinds is the closed list of invariant kinds, sorted.
 func Kinds() []string {
-	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever,
+	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever, KindNoDeputy,
 		KindPinnedToken, KindPlacement, KindQueueOnly, KindSetting, KindSize, KindVerbHolders}
 }
 

@@ -44,6 +44,8 @@ func (j *trial) whole() {
 			}
 		case KindDenyPresent:
 			j.denyPresent(r)
+		case KindNoDeputy:
+			j.a.noDeputy(j.p, r, j.a.world(j.set.space))
 		case KindDisjoint:
 			if held := j.sides[n]; held != nil && held[0].witness != "" && held[1].witness != "" {
 				j.a.violated(j.p, r, held[1].entry, held[1].witness, fmt.Sprintf("holds this beside %s, such as %s: no credential may hold both",

@@ -19,7 +19,7 @@ func sampleReport() *Report {
 		{Code: "A001", Severity: Error, Subject: "worker", Entry: "", Rows: []string{}, Cite: "§2", Message: "m", Waived: &Waiver{Reason: "until the move", Until: "2031-01-01"}},
 		{Code: "A002", Severity: Error, Subject: "worker", Entry: "a", Rows: []string{}, Cite: "§2", Message: "m"},
 		{Code: "A010", Severity: Warning, Subject: "worker", Rows: []string{}, Cite: "§3", Message: "m"},
-	}, Checked: Checked{Invariants: 14, Profiles: 1, Entries: 4, Files: 1}, residuals: map[string]string{"ECHO": "ECHO: any poster can flood (bounded by a room)"}}
+	}, Deputies: []Deputy{}, Checked: Checked{Invariants: 14, Profiles: 1, Entries: 4, Files: 1}, residuals: map[string]string{"ECHO": "ECHO: any poster can flood (bounded by a room)"}}
 	r.sort()
 	return r
 }
@@ -54,7 +54,8 @@ func TestJSON(t *testing.T) {
 	}
 	delete(got, "findings")
 	if diff := cmp.Diff(map[string]any{"schema": "cotalctl/findings/v1",
-		"checked": map[string]any{"invariants": 14.0, "profiles": 1.0, "entries": 4.0, "files": 1.0}}, got); diff != "" {
+		"deputies": []any{},
+		"checked":  map[string]any{"invariants": 14.0, "profiles": 1.0, "entries": 4.0, "files": 1.0}}, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 }
@@ -72,6 +73,7 @@ func TestEmptyJSON(t *testing.T) {
 	want := fmt.Sprintf(`{
   "schema": "cotalctl/findings/v1",
   "findings": [],
+  "deputies": [],
   "checked": {
     "invariants": %d,
     "profiles": 0,

@@ -18,7 +18,7 @@ type Principal struct {
 	Trust   string // of the profile; untrusted where there is none
 	System  bool   // a user of the broker's system account, as far as that is known
 	Space   string // as tagged or compiled, "" where unknown
-	Account string // of the contract, as compiled; "" where unknown
+	Account string // of the topology, "" where unknown
 	Pub     Direction
 	Sub     Direction
 	Ignored []string // why the broker ignores an entry that was written, one text each
@@ -41,6 +41,11 @@ type Principal struct {
 	claimed bool              // a compiled set that was read: what it says of itself is joined anew
 	in      []string          // spaces in which it is judged, once known
 	table   *apiTable         // the API that was last looked at
+
+	powersOf *world                     // of the space that powers were computed for
+	powers   []deputyPower              // by which the server can be made to place bytes
+	sampled  func() []compile.Grant     // of a sampled principal: what each of its rows gives
+	byRow    map[string]map[string]bool // row → classes that its own grants confer, once computed
 }
 
 // Token is what a user JWT states beside its permissions.

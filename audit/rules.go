@@ -27,6 +27,7 @@ type rule struct {
 
 // ruleset is the rules of a space.
 type ruleset struct {
+	space    string
 	scope    *compile.Scope
 	rules    []rule
 	index    [2]index
@@ -39,7 +40,7 @@ func (a *auditor) rulesOf(space string) *ruleset {
 	if set, ok := a.rules[space]; ok {
 		return set
 	}
-	set := &ruleset{involved: map[string][]involvement{}}
+	set := &ruleset{space: space, involved: map[string][]involvement{}}
 	a.rules[space] = set
 	scope, err := a.spaceScope(space)
 	if err != nil {
@@ -113,7 +114,7 @@ func resolveRule(scope *compile.Scope, inv *contract.Invariant) (rule, error) {
 			r.families[dir] = append(r.families[dir], families...)
 		}
 	}
-	if len(r.families[publishing])+len(r.families[subscribing]) == 0 && !slices.Contains([]string{KindLifetime, KindPlacement, KindSetting, KindSize}, inv.Kind) {
+	if len(r.families[publishing])+len(r.families[subscribing]) == 0 && !slices.Contains([]string{KindLifetime, KindNoDeputy, KindPlacement, KindSetting, KindSize}, inv.Kind) {
 		return r, fmt.Errorf("%s names no subjects, want a family or resources", inv.Kind)
 	}
 	return r, nil

@@ -29,6 +29,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintln(b)
 	}
 	r.writeResiduals(b, residuals)
+	r.writeDeputies(b)
 	if r.Skipped > 0 {
 		fmt.Fprintf(b, "skipped %d files that are neither credentials nor compiled sets\n", r.Skipped)
 	}

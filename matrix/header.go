@@ -92,9 +92,10 @@ func (l *loader) residuals(n source.Node) {
 		if !id(f, l.c.Residuals, "residual") {
 			continue
 		}
-		m := f.Value.Map("who", "can", "bound", "covers", "warn", "cite")
+		m := f.Value.Map("who", "can", "bound", "covers", "warn", "deputy", "cite")
 		l.c.Residuals[f.Name] = &contract.Residual{ID: f.Name, Pos: f.Key.Pos(), Who: m.Need("who").Text(), Can: m.Need("can").Text(),
-			Bound: m.Need("bound").Text(), Covers: checkCodes(m.Get("covers")), Warn: l.declaredTopologies(m.Get("warn")), Cite: profiles.Cite(m.Get("cite"))}
+			Bound: m.Need("bound").Text(), Covers: checkCodes(m.Get("covers")), Warn: l.declaredTopologies(m.Get("warn")),
+			Deputy: deputyClasses(m.Get("deputy")), Cite: profiles.Cite(m.Get("cite"))}
 	}
 }
 
@@ -105,6 +106,15 @@ func checkCodes(n source.Node) []string {
 		out = append(out, matching(item, checkCode, `a code of a generic check, such as "A014"`))
 	}
 	return out
+}
+
+// deputyClasses reads classes of bytes that a holder can have the server place.
+func deputyClasses(n source.Node) []string {
+	known := map[string]bool{}
+	for _, class := range contract.DeputyClasses() {
+		known[class] = true
+	}
+	return declaredList(n, known, "deputy class")
 }
 
 // choices reads the settings that a space makes when it is provisioned.

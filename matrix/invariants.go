@@ -46,6 +46,7 @@ var ruleKinds = map[string]ruleKind{
 	"identity-token":        {family: needFamily, need: []string{"tokens"}, may: []string{"by", "profiles", "direction", "exception"}},
 	"lifetime":              {need: []string{"class"}, may: []string{"only", "max", "trust", "profiles"}, oneOf: []string{"only", "max", "trust"}},
 	"never":                 {family: needFamily, may: []string{"profiles", "direction", "exception"}},
+	"no-deputy":             {need: []string{"on"}, may: []string{"by", "profiles", "classes"}},
 	"pinned-token":          {family: needFamily, may: []string{"token", "tokens", "by", "profiles", "direction", "exception"}, oneOf: []string{"token", "tokens"}},
 	contract.Placement:      {family: mayFamily, need: []string{"account"}, may: []string{"on", "profiles", "direction"}, oneOf: []string{"on", "profiles", "family", "families"}},
 	"queue-only":            {family: needFamily, need: []string{"queue"}, may: []string{"by", "profiles", "exception"}},
@@ -118,6 +119,7 @@ func (l *loader) invariant(inv *contract.Invariant, m source.Map, k ruleKind) {
 	inv.On = declaredList(m.Get("on"), l.c.Resources, "resource")
 	l.verbsOn(inv.AllVerbs(), m)
 	inv.Class = m.Get("class").OneOf(contract.LifetimeOneShot, contract.LifetimeStanding, contract.LifetimeNone)
+	inv.Classes = deputyClasses(m.Get("classes"))
 	inv.Max, inv.Trust = m.Get("max").Duration(), m.Get("trust").OneOf(trustNames...)
 	if inv.Class == contract.LifetimeNone && m.Get("max").Given() {
 		m.Get("max").Fail("max of the lifetime class none", "", "a class that expires", "")

@@ -8,8 +8,9 @@ import (
 )
 
 type auditCmd struct {
-	Paths []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself." placeholder:"PATH"`
-	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	Paths    []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, server configurations, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself." placeholder:"PATH"`
+	Deputies bool     `help:"Print what holders can have the server place, by class, store and row. The exit code is the findings'."`
+	Space    string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
 	ControlLine int `help:"Judge whether a JWT's CONNECT fits a max_control_line of so many bytes. Default: not judged." placeholder:"N"`
 	dirFlag
@@ -65,6 +66,9 @@ func (c *auditCmd) Run(a *app) error {
 func (c *auditCmd) print(a *app, report *audit.Report) error {
 	if c.json() {
 		return report.WriteJSON(a.stdout)
+	}
+	if c.Deputies {
+		return report.WriteDeputies(a.stdout)
 	}
 	return report.WriteText(a.stdout)
 }

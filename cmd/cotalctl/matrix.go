@@ -85,8 +85,9 @@ func problemsOf(err error, t *contract.Topology, p *contract.Profile) contract.P
 }
 
 type matrixShowCmd struct {
-	Profile string `help:"Only the rows of this profile, and its parameters." placeholder:"NAME"`
-	Space   string `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	Profile  string `help:"Only the rows of this profile, and its parameters." placeholder:"NAME"`
+	Deputies bool   `help:"With -o markdown: what every profile can have the server place, in place of the page of the contract."`
+	Space    string `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	dirFlag
 	contractFlags
 	Output string `short:"o" enum:"text,json,markdown" default:"text" help:"Output format: text, json, or markdown for a page of the whole contract."`
@@ -129,6 +130,9 @@ func (c *matrixShowCmd) Run(a *app) error {
 			return err
 		}
 	}
+	if c.Deputies && (c.Output != "markdown" || c.Profile != "") {
+		return usage(errors.New("--deputies goes with -o markdown and without --profile"), "cotalctl audit --deputies prints the table as text")
+	}
 	if c.Output == "markdown" {
 		return c.markdown(a, ct)
 	}
@@ -168,7 +172,11 @@ func (c *matrixShowCmd) markdown(a *app, ct *contract.Contract) error {
 	if c.Topology != "" {
 		return usage(errors.New("--topology goes with text and json, got -o markdown"), "the page shows every topology")
 	}
-	text, err := matrixPage(ct, c.Profile)
+	render := func() (string, error) { return matrixPage(ct, c.Profile) }
+	if c.Deputies {
+		render = func() (string, error) { return deputiesPage(ct) }
+	}
+	text, err := render()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 )
 
 //go:generate sh -c "go run . matrix show -o markdown > ../../docs/matrix.md.new && mv ../../docs/matrix.md.new ../../docs/matrix.md"
+//go:generate sh -c "go run . matrix show --deputies -o markdown > ../../docs/deputies.md.new && mv ../../docs/deputies.md.new ../../docs/deputies.md"
 
 // page is a contract as one Markdown document for a reader. It says nothing that the contract does not: accounts of rows and the
 // letters of the matrix come from what the samples of each profile resolve to.

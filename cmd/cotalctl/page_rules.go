@@ -34,6 +34,9 @@ func (p *page) residuals() {
 		p.line("- Who: %s.", mdText(r.Who))
 		p.line("- Can: %s.", mdText(r.Can))
 		p.line("- Bound: %s; %s.", mdText(r.Bound), mdText(r.Cite))
+		if len(r.Deputy) > 0 {
+			p.line("- Declares what the server can be made to place: %s ([classes](contract-format.md#residuals)).", mdCodes(r.Deputy))
+		}
 		if len(rows[r.ID]) == 0 {
 			p.line("- No row has it.")
 			continue

@@ -166,6 +166,7 @@ type Residual struct {
 	Who, Can, Bound string
 	Covers          []string // codes of the generic checks whose finding on a row with this residual is declared by it
 	Warn            []string // topologies in which the residual deserves a warning, and not only a note
+	Deputy          []string // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
 	Cite            string
 }
 
@@ -352,7 +353,8 @@ type Invariant struct {
 	Settings   map[string]any // resource setting by JSON name, or update, delete, closed
 	Protect    []string       // settings that the resource must protect
 	Account    string
-	Exception  string // rows with this exception may pass, as far as they give the entry
+	Exception  string   // rows with this exception may pass, as far as they give the entry
+	Classes    []string // of no-deputy: of [DeputyClasses]; empty: all
 }
 
 // In reports whether the invariant holds in a topology.

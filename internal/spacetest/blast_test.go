@@ -105,6 +105,7 @@ func (b *blast) answers(h *thief) {
 		b.t.Errorf("%s in %s: no redirect", h.set.Profile, h.set.Account)
 	}
 	b.compare(names...)
+	computedClasses(b.t, b.s, h, done)
 }
 
 // write publishes straight to the victim's rows, and to what the grants themselves name.
@@ -210,6 +211,7 @@ func TestBlastRadius(t *testing.T) {
 			for _, who := range suspects {
 				who.prepare(t, s, who.values)
 				powers := measure(t, s, who.profile, who.values)
+				computedStores(t, s, who.profile, who.values, powers)
 				mu.Lock()
 				cells[who.title+"/"+s.Topology.Name] = powers
 				mu.Unlock()
