@@ -29,12 +29,13 @@ type auditor struct {
 	out      Report
 	seen     map[string]int // what was reported, and as which finding
 	profiles map[string]bool
+	read     map[string]bool // files, by name
 	probs    contract.Problems
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}}
-	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string][]rule{}, shapes: map[string]*shape{}, seen: map[string]int{}, profiles: map[string]bool{}, read: map[string]bool{}}
+	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}, rules: Rules(cfg.Contract), now: cfg.Now}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
 	if c == nil {
@@ -65,9 +66,11 @@ func (a *auditor) done() (*Report, error) {
 		}
 		return nil, a.probs.Err()
 	}
-	a.out.failed = len(a.probs)
+	a.out.problems = a.probs
 	for i := range a.out.Findings {
-		if f := &a.out.Findings[i]; f.more > 0 {
+		f := &a.out.Findings[i]
+		f.read = a.read[f.File]
+		if f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
 	}
@@ -105,6 +108,7 @@ func (a *auditor) report(p *Principal, code string, e Entry, witness, message st
 
 // add completes a finding with what it is about and keeps it once.
 func (a *auditor) add(p *Principal, e Entry, f Finding) {
+	a.lasting(p, &f)
 	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
 	if e.Pattern != "" {
 		f.Entry = e.String()
@@ -112,6 +116,9 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
 		pos := a.rows[f.Rows[0]].Pos
 		f.File, f.Line = pos.File, pos.Line
+	}
+	if profile := a.profile(p.Profile); f.File == "" && profile != nil {
+		f.File, f.Line = profile.Pos.File, profile.Pos.Line
 	}
 	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, messageKey(f)}, "\x00")
 	if _, twice := a.seen[byEntry]; twice {
@@ -179,6 +186,7 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 	if f.File == "" {
 		f.File, f.Line = row.Pos.File, row.Pos.Line
 	}
+	a.lasting(p, &f)
 	a.out.Findings = append(a.out.Findings, f)
 }
 

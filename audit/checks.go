@@ -33,7 +33,7 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), outputChecks(), residualChecks())
 }
 
 func residualChecks() []Check {

@@ -26,6 +26,7 @@ type Principal struct {
 	tags    map[string]string // of a JWT, as written
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen
+	lasting *string           // who holds it, whatever key it was minted for, once asked
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 }
 

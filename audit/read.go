@@ -48,6 +48,7 @@ func (a *auditor) file(name string, data []byte) error {
 		return err
 	}
 	a.out.Checked.Files += len(principals)
+	a.read[name] = true
 	for _, p := range principals {
 		a.join(p)
 		a.judge(p)

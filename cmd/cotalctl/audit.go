@@ -1,24 +1,38 @@
 package main
 
-import "github.com/cotalctl/cotalctl/audit"
+import (
+	"os"
+
+	"github.com/cotalctl/cotalctl/audit"
+)
 
 type auditCmd struct {
-	Paths []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
-	Space string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	Paths  []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
+	Space  string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
+	FailOn string   `enum:"error,warning,note" default:"error" help:"Exit 3 on findings of this severity and above: error, warning or note." placeholder:"SEVERITY"`
+	List   bool     `help:"List every rule that the audit judges by, and judge nothing."`
 	dirFlag
 	contractFlags
-	outputFlag
+	auditOutputFlag
+}
+
+// auditOutputFlag is the outputFlag of a command with forms that other tools read; neither changes the exit code.
+type auditOutputFlag struct {
+	Output string `short:"o" enum:"text,json,sarif,junit" default:"text" help:"Output format: text, json, sarif or junit."`
 }
 
 // Help is the example under the flags.
 func (auditCmd) Help() string {
-	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error. Residuals that the contract declares are notes."
+	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error, or as severe as --fail-on says; exit 1, which comes before it, where something could not be judged. Residuals that the contract declares are notes."
 }
 
 func (c *auditCmd) Run(a *app) error {
 	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
+	}
+	if c.List {
+		return c.list(a, audit.Rules(ct))
 	}
 	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now()}
 	var report *audit.Report
@@ -35,15 +49,16 @@ func (c *auditCmd) Run(a *app) error {
 	switch {
 	case err != nil:
 		return err
-	case report.Errors() > 0:
+	case report.Failing(c.FailOn) > 0:
 		return errFindings
 	}
 	return nil
 }
 
 func (c *auditCmd) print(a *app, report *audit.Report) error {
-	if c.json() {
-		return report.WriteJSON(a.stdout)
+	wd, err := os.Getwd()
+	if err != nil {
+		wd = "" // files are named as they were given
 	}
-	return report.WriteText(a.stdout)
+	return report.Write(a.stdout, audit.Render{Format: c.Output, Color: colors(a.stdout, os.Getenv), Version: toolVersion(), Dir: wd, FailOn: c.FailOn})
 }
