@@ -74,6 +74,7 @@ func (a *auditor) done() (*Report, error) {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
 	}
+	a.out.Waive(a.cfg)
 	a.out.sort()
 	return &a.out, a.probs.Err()
 }

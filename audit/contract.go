@@ -20,6 +20,7 @@ func Contract(cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.out.whole = true
 	space := a.sampleSpace()
 	for _, profile := range contract.Sorted(cfg.Contract.Profiles) {
 		a.profileLifetime(profile, a.rulesOf(space))
