@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (a *auditor) done() (*Report, error) {
 		}
 		return nil, a.probs.Err()
 	}
-	a.out.problems = a.probs
+	a.out.problems, a.out.files = a.probs, slices.Sorted(maps.Keys(a.read))
 	for i := range a.out.Findings {
 		f := &a.out.Findings[i]
 		f.read = a.read[f.File]

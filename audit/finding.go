@@ -71,6 +71,7 @@ type Report struct {
 	problems  contract.Problems // what could not be judged: they are returned beside the report
 	rules     []Rule            // that the report was made by
 	whole     bool              // the contract itself was judged, and not some credentials
+	files     []string          // that were read, by name
 	now       time.Time         // the clock that it was made at
 	residuals map[string]string // id → in words, of the declared residuals that findings name
 }

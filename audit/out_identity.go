@@ -35,7 +35,7 @@ func (k known) compare(o known) int {
 func (f *Finding) known(dir string) known {
 	k := known{Code: f.Code, Subject: f.lasting(f.Subject), Entry: f.lasting(f.Entry)}
 	if f.read {
-		k.File = fileKey(dir, f.File)
+		k.File = contract.Redact(fileKey(dir, f.File))
 		k.Subject = f.lasting(f.identity)
 		if f.identity == "" && userKey.FindString(f.Subject) != f.Subject {
 			k.Subject = f.lasting(f.Subject)
@@ -49,7 +49,7 @@ func (f *Finding) known(dir string) known {
 
 // lasting is a text without what differs in each minting and at each time, and without what no file may hold.
 func (f *Finding) lasting(text string) string {
-	text = userKey.ReplaceAllString(text, "{user}")
+	text = userKey.ReplaceAllString(contract.Redact(text), "{user}")
 	if f.nonce != "" && !userKey.MatchString(f.nonce) {
 		tokens := strings.Split(text, ".")
 		for i, t := range tokens {
@@ -63,7 +63,7 @@ func (f *Finding) lasting(text string) string {
 		text = strings.Join(tokens, ".")
 	}
 	text = strings.ReplaceAll(text, inboxPrefix+"_{user}", inboxPrefix+"_{inbox}")
-	return contract.Redact(moment.ReplaceAllString(text, "{time}"))
+	return moment.ReplaceAllString(text, "{time}")
 }
 
 // fingerprint is a digest of what the finding is known by.
@@ -73,6 +73,9 @@ func (f *Finding) fingerprint(dir string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// elsewhere stands for the directory of a file that is not below the one that names count from.
+const elsewhere = "*/"
+
 // fileKey names a file below dir relative to it, and another by its name alone, so that it is the same in every checkout.
 func fileKey(dir, file string) string {
 	abs, err := filepath.Abs(file)
@@ -81,7 +84,7 @@ func fileKey(dir, file string) string {
 			return filepath.ToSlash(rel)
 		}
 	}
-	return filepath.Base(file)
+	return elsewhere + filepath.Base(file)
 }
 
 // lastingIdentity says who holds a credential, whatever key it was minted for: its tags where the contract knows its profile, else

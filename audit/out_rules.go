@@ -104,7 +104,10 @@ func InvariantTitle(inv *contract.Invariant) string {
 }
 
 func may(what string, by []string) string {
-	return some(by, "nobody") + " " + map[bool]string{true: "may ", false: "alone may "}[len(by) == 0] + what
+	if len(by) == 0 {
+		return "nobody may " + what
+	}
+	return "only " + some(by, "") + " may " + what
 }
 
 // some names the first of a list, so that a title stays one.

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 
 	"github.com/cotalctl/cotalctl/audit"
+	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
 type auditCmd struct {
 	Paths  []string `arg:"" optional:"" help:"Credentials (.creds, user JWTs), compiled sets (JSON), directories of these. Default: the contract itself." placeholder:"PATH"`
 	Space  string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	FailOn string   `enum:"error,warning,note" default:"error" help:"Exit 3 on findings of this severity and above: error, warning or note." placeholder:"SEVERITY"`
+	Known  string   `name:"baseline" xor:"baseline" help:"File of findings that are known: they are reported apart and do not count." placeholder:"FILE"`
+	Write  string   `name:"write-baseline" xor:"baseline" help:"Write the findings that would fail to FILE, and take them for known." placeholder:"FILE"`
 	List   bool     `help:"List every rule that the audit judges by, and judge nothing."`
 	dirFlag
 	contractFlags
@@ -34,6 +39,12 @@ func (c *auditCmd) Run(a *app) error {
 	if c.List {
 		return c.list(a, audit.Rules(ct))
 	}
+	var known *audit.Baseline
+	if c.Known != "" {
+		if known, err = audit.ReadBaseline(c.Known); err != nil { // before anything long is begun
+			return err
+		}
+	}
 	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now()}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
@@ -42,7 +53,7 @@ func (c *auditCmd) Run(a *app) error {
 		report, err = audit.Paths(cfg, c.Paths)
 	}
 	if report != nil {
-		if perr := c.print(a, report); perr != nil {
+		if perr := c.show(a, report, known); perr != nil {
 			return perr
 		}
 	}
@@ -53,6 +64,36 @@ func (c *auditCmd) Run(a *app) error {
 		return errFindings
 	}
 	return nil
+}
+
+// show prints the report, with what a baseline knows, or is now written to know, apart.
+func (c *auditCmd) show(a *app, report *audit.Report, known *audit.Baseline) error {
+	if c.Write != "" {
+		var err error
+		if known, err = c.writeBaseline(a, report); err != nil {
+			return err
+		}
+	}
+	if known != nil {
+		report.Known(known)
+	}
+	return c.print(a, report)
+}
+
+func (c *auditCmd) writeBaseline(a *app, report *audit.Report) (*audit.Baseline, error) {
+	b, err := report.NewBaseline(c.Write, c.FailOn)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := b.Write(&text); err != nil {
+		return nil, err
+	}
+	if err := trust.ReplaceFile(c.Write, text.Bytes()); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.stderr, "cotalctl: wrote %s: %d findings\n", c.Write, b.Len())
+	return b, nil
 }
 
 func (c *auditCmd) print(a *app, report *audit.Report) error {
