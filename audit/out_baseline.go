@@ -36,11 +36,6 @@ type baselineEntry struct {
 	line int
 }
 
-type baselineFile struct {
-	Schema   string          `json:"schema"`
-	Findings []baselineEntry `json:"findings"`
-}
-
 // NewBaseline takes the findings that count, of a severity and of those above it, for known. It is to stand in a file of that name.
 func (r *Report) NewBaseline(file, severity string) (*Baseline, error) {
 	b, err := emptyBaseline(file)
