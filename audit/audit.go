@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func newAuditor(cfg Config) (*auditor, error) {
 		profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
-	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}}
+	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: append(Rules(cfg.Contract), PolicyRules(cfg.Rules)...), now: cfg.Now}
 	a.out.Checked.Invariants = len(Checks())
 	if err := a.placeContract(); err != nil {
 		return nil, err
@@ -107,14 +108,17 @@ func (a *auditor) done() (*Report, error) {
 		return nil, a.probs.Err()
 	}
 	a.strangers()
-	a.out.failed = len(a.probs)
 	a.out.Deputies = a.deputies()
+	a.out.problems, a.out.files = a.probs, slices.Sorted(maps.Keys(a.read))
 	for i := range a.out.Findings {
-		if f := &a.out.Findings[i]; f.more > 0 {
+		f := &a.out.Findings[i]
+		f.read = a.read[f.File]
+		if f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
 		a.out.Findings[i].redact()
 	}
+	a.out.Waive(a.cfg)
 	a.out.sort()
 	return &a.out, a.probs.Err()
 }
@@ -179,6 +183,7 @@ func (a *auditor) excused(rows []string, code string) (residual, row string) {
 
 // add completes a finding with what it is about and keeps it once.
 func (a *auditor) add(p *Principal, e Entry, f Finding) {
+	a.lasting(p, &f)
 	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
 	if at := cmp.Or(e.at, p.at); at != (spot{}) {
 		f.File, f.Line = at.file, at.line
@@ -190,6 +195,9 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
 		pos := a.rows[f.Rows[0]].Pos
 		f.File, f.Line = pos.File, pos.Line
+	}
+	if profile := a.profile(p.Profile); f.File == "" && profile != nil {
+		f.File, f.Line = profile.Pos.File, profile.Pos.Line
 	}
 	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, messageKey(f)}, "\x00")
 	if f.Entry == "" && f.Line > 0 {
@@ -257,6 +265,7 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 	if f.File == "" {
 		f.File, f.Line = row.Pos.File, row.Pos.Line
 	}
+	a.lasting(p, &f)
 	a.out.Findings = append(a.out.Findings, f)
 }
 

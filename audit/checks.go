@@ -36,7 +36,7 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), powerChecks(), accountChecks(), confChecks(), deputyChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
 }
 
 func residualChecks() []Check {

@@ -234,13 +234,13 @@ func TestFixtures(t *testing.T) {
 	covered(t, c, fired, passed)
 }
 
-// covered fails for a check or kind without a violating and a passing fixture. The clock, the residual note, accounts, configurations
-// and the confused deputy have tests of their own.
+// covered fails for a check or kind without a violating and a passing fixture. The clock, the residual note, accounts, configurations,
+// the confused deputy, waivers and baselines have tests of their own.
 func covered(t *testing.T, c *contract.Contract, fired, passed map[string]bool) {
 	t.Helper()
 	var want []string
 	for _, check := range Checks() {
-		ownTests := slices.Contains(slices.Concat(accountChecks(), confChecks(), deputyChecks()), check)
+		ownTests := slices.Contains(slices.Concat(accountChecks(), confChecks(), deputyChecks(), outputChecks()), check)
 		if check.Code != codeFutureIat && check.Code != codeResidual && !ownTests {
 			want = append(want, check.Code)
 		}
@@ -296,7 +296,8 @@ func TestResidualNotes(t *testing.T) {
 	c := testContract(t)
 	r := judged(t, c, user(t, c, "worker", worker()))
 	want := []Finding{{Code: codeResidual, Severity: Note, Subject: "worker1", Entry: "app.main.talk.alice.dev.ops", Rows: []string{"POST"}, Cite: "§POST",
-		Message: "ECHO: any poster can flood its room (bounded by one room)", File: "user.jwt", residuals: []string{"ECHO"}}}
+		Message: "ECHO: any poster can flood its room (bounded by one room)", File: "user.jwt", residuals: []string{"ECHO"},
+		read: true, profile: "worker", identity: "actor:dev owner:alice profile:worker space:main", nonce: "nonce1"}}
 	if diff := cmp.Diff(want, r.Findings, cmp.AllowUnexported(Finding{})); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

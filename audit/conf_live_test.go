@@ -68,7 +68,7 @@ func confDial(t *testing.T, s *confRun, opts ...nats.Option) *nats.Conn {
 }
 
 // may asks the broker: the operation and a round trip leave no error behind.
-func may(t *testing.T, s *confRun, login nats.Option, op func(*nats.Conn) error) bool {
+func mayDo(t *testing.T, s *confRun, login nats.Option, op func(*nats.Conn) error) bool {
 	t.Helper()
 	nc := confDial(t, s, login)
 	defer nc.Close()
@@ -129,14 +129,14 @@ func TestConfiguredPermissionsAreEnforced(t *testing.T) {
 			}
 			for _, subj := range []string{"a.x", "a.y", "a.x.y", "b.c", "b.d", "q"} {
 				want := perms.CanPublish(subj).Allowed
-				if got := may(t, s, login, func(nc *nats.Conn) error { return nc.Publish(subj, nil) }); got != want {
+				if got := mayDo(t, s, login, func(nc *nats.Conn) error { return nc.Publish(subj, nil) }); got != want {
 					t.Errorf("configuration %d, %s: PUB %s, server says %v, audit %v\n%s", i, u.name, subj, got, want, text)
 				}
 				count(&allowed, &denied, want)
 			}
 			for _, sub := range [][2]string{{"b.c", ""}, {"b.d", ""}, {"b.*", ""}, {"b.>", ""}, {"a.x", ""}, {"b.c", "q"}, {"b.c", "r"}, {"b.d", "q.1"}} {
 				want := perms.CanSubscribe(sub[0], sub[1]).Allowed
-				got := may(t, s, login, func(nc *nats.Conn) error {
+				got := mayDo(t, s, login, func(nc *nats.Conn) error {
 					_, err := nc.QueueSubscribe(sub[0], sub[1], func(*nats.Msg) {})
 					return err
 				})

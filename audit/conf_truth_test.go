@@ -87,7 +87,7 @@ func TestOpenServer(t *testing.T) {
 		nc.Close()
 		none := func(*nats.Options) error { return nil }
 		for subj, want := range map[string]bool{"a.x": tt.a, "other": tt.anything} {
-			if got := may(t, s, none, func(nc *nats.Conn) error { return nc.Publish(subj, nil) }); got != want {
+			if got := mayDo(t, s, none, func(nc *nats.Conn) error { return nc.Publish(subj, nil) }); got != want {
 				t.Errorf("%s: PUB %s without credentials, got %v, want %v", tt.text, subj, got, want)
 			}
 		}
@@ -98,7 +98,7 @@ func TestOpenServer(t *testing.T) {
 func TestSharedSecrets(t *testing.T) {
 	t.Parallel()
 	s := confServer(t, "authorization { token: everybody }\n")
-	if !may(t, s, nats.Token("everybody"), func(nc *nats.Conn) error { return nc.Publish("any.thing", nil) }) {
+	if !mayDo(t, s, nats.Token("everybody"), func(nc *nats.Conn) error { return nc.Publish("any.thing", nil) }) {
 		t.Error("the token's holder may not publish")
 	}
 	if nc, err := nats.Connect(s.ClientURL(), nats.Token("another")); err == nil {
@@ -166,7 +166,7 @@ func TestLeafNodes(t *testing.T) {
 			for len(got) > 0 {
 				<-got
 			}
-			if subj != "a.x" && may(t, hub, as("u"), func(nc *nats.Conn) error { return nc.Publish(subj, nil) }) {
+			if subj != "a.x" && mayDo(t, hub, as("u"), func(nc *nats.Conn) error { return nc.Publish(subj, nil) }) {
 				t.Errorf("directly, the user may publish %s", subj)
 			}
 			for len(got) > 0 {
@@ -238,7 +238,7 @@ func TestMQTTStoresForTheUser(t *testing.T) {
 	if _, err := js.StreamInfo("$MQTT_sess"); err == nil {
 		t.Error("there is a stream of sessions before any")
 	}
-	if may(t, s, as("u"), func(nc *nats.Conn) error { return nc.Publish("$JS.API.STREAM.CREATE.x", nil) }) {
+	if mayDo(t, s, as("u"), func(nc *nats.Conn) error { return nc.Publish("$JS.API.STREAM.CREATE.x", nil) }) {
 		t.Error("the user may create streams itself")
 	}
 	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.opts.MQTT.Port))
@@ -321,7 +321,7 @@ func TestMappedSubjects(t *testing.T) {
 		}
 		s := confServer(t, text)
 		for user, want := range map[string]bool{"dest": tt.dest, "src": tt.src} {
-			if got := may(t, s, as(user), func(nc *nats.Conn) error { return nc.Publish("other", nil) }); got != want {
+			if got := mayDo(t, s, as(user), func(nc *nats.Conn) error { return nc.Publish("other", nil) }); got != want {
 				t.Errorf("mapping %q: %s publishes the source: got %v, want %v", tt.mapping, user, got, want)
 			}
 		}

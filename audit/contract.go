@@ -20,6 +20,7 @@ func Contract(cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.out.whole = true
 	space := a.sampleSpace()
 	a.declared(a.rulesOf(space))
 	for _, profile := range contract.Sorted(cfg.Contract.Profiles) {

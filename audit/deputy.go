@@ -30,9 +30,9 @@ type Deputy struct {
 
 // The codes of the confused deputy.
 const (
-	codeUndeclared = "A070"
-	codeStale      = "A071"
-	codeRedirect   = "A072"
+	codeUndeclared  = "A070"
+	codeStaleDeputy = "A071"
+	codeRedirect    = "A072"
 )
 
 func deputyChecks() []Check {
@@ -40,7 +40,7 @@ func deputyChecks() []Check {
 	return []Check{
 		{codeUndeclared, Error, "the server can be made to place bytes that nothing declares", cite,
 			"give the row a residual that declares the class (deputy:), take the entry away, or place the stores in an account without the holder"},
-		{codeStale, Warning, "a declared deputy class that no entry of the row confers", cite,
+		{codeStaleDeputy, Warning, "a declared deputy class that no entry of the row confers", cite,
 			"take the residual off the row, or the class off the residual"},
 		{codeRedirect, Warning, "an API grant places stored bytes on any subject of the account", cite,
 			"read through a trusted service, or keep what must not be written by this holder in another account"},

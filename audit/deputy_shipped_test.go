@@ -94,7 +94,7 @@ func TestDeputiesAreDeclared(t *testing.T) {
 		for _, topology := range c.Topologies {
 			r := findingsOf(t, Config{Contract: c, Topology: topology.Name})
 			for _, f := range r.Findings {
-				if f.Code == codeUndeclared || f.Code == codeStale {
+				if f.Code == codeUndeclared || f.Code == codeStaleDeputy {
 					t.Errorf("%s %s: %s %s %s: %s", c.Name, topology.Name, f.Code, f.Subject, f.Rows, f.Message)
 				}
 			}

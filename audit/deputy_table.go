@@ -179,7 +179,7 @@ func (a *auditor) stale() {
 				if a.conferred[row.ID][class] {
 					continue
 				}
-				c := check(codeStale)
+				c := check(codeStaleDeputy)
 				a.out.Findings = append(a.out.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: strings.Join(row.Profiles, ", "), Rows: []string{row.ID},
 					Cite: c.Cite, Hint: c.Hint, File: row.Pos.File, Line: row.Pos.Line,
 					Message: "its residual " + id + " declares that the server can be made to place " + class + "; no entry of the row does that"})
@@ -218,8 +218,9 @@ func (a *auditor) forbid(p *Principal, r *rule, q *deputyPower, e Entry, l place
 	if _, again := a.seen[key]; !again {
 		f = &forbidden{at: len(a.out.Findings)}
 		a.seen[key], a.forbids[key] = f.at, f
-		a.out.Findings = append(a.out.Findings, Finding{Code: r.Code, Severity: cmp.Or(r.Severity, Error), Subject: p.Name, Entry: e.String(), Cite: r.Cite,
-			Hint: kindHint(r.Kind), Witness: l.witness, File: p.File})
+		found := Finding{Code: r.Code, Severity: severityOf(r), Subject: p.Name, Entry: e.String(), Cite: r.Cite, Hint: kindHint(r.Kind), Witness: l.witness, File: p.File}
+		a.lasting(p, &found)
+		a.out.Findings = append(a.out.Findings, found)
 	}
 	changed := insert(&f.classes, q.class)
 	changed = insert(&f.stores, l.id) || changed

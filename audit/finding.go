@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -35,8 +36,15 @@ type Finding struct {
 	Waived   *Waiver  `json:"waived"`
 	Hint     string   `json:"-"` // what to do next
 
+	// Baselined says that a baseline knows the finding: it does not count.
+	Baselined bool `json:"baselined"`
+
 	more      int      // further entries of the same row of a sampled profile
 	residuals []string // ids of the declared residuals that an A100 is about
+	read      bool     // the file is one that was read, and not where a row stands
+	profile   string   // of the holder, where it is known
+	identity  string   // of a credential: who holds it, whatever key it was minted for; "" for a set compiled here
+	nonce     string   // of the credential's inbox, which differs in each minting
 }
 
 // redact removes key material that stands in a name or an entry of what was judged.
@@ -70,20 +78,16 @@ type Report struct {
 	Checked  Checked   `json:"checked"`
 	Skipped  int       `json:"-"` // files of a directory that are nothing this package judges
 
-	failed    int               // what could not be judged: the problems that are returned beside the report
+	problems  contract.Problems // what could not be judged: they are returned beside the report
+	rules     []Rule            // that the report was made by
+	whole     bool              // the contract itself was judged, and not some credentials
+	files     []string          // that were read, by name
+	now       time.Time         // the clock that it was made at
 	residuals map[string]string // id → in words, of the declared residuals that findings name
 }
 
-// Errors counts the error findings that are not waived.
-func (r *Report) Errors() int {
-	n := 0
-	for i := range r.Findings {
-		if r.Findings[i].Severity == Error && r.Findings[i].Waived == nil {
-			n++
-		}
-	}
-	return n
-}
+// Errors counts the error findings that are neither waived nor of a baseline.
+func (r *Report) Errors() int { return r.Failing(Error) }
 
 // WriteJSON writes the report as indented JSON. Arrays are present even when empty.
 func (r *Report) WriteJSON(w io.Writer) error {

@@ -47,6 +47,7 @@ func testContract(t testing.TB) *contract.Contract {
 			"DIG":        {ID: "DIG", Who: "a scanner", Can: "read the whole log", Bound: "one log", Covers: []string{codeWhole}},
 			"ANSWER-ACK": {ID: "ANSWER-ACK", Who: "the writer", Can: "place an acknowledgement", Bound: "the account", Deputy: []string{contract.DeputyAck}},
 			"ANSWER-API": {ID: "ANSWER-API", Who: "the scanner", Can: "place an answer", Bound: "the account", Deputy: []string{contract.DeputyAPI}},
+			"ANSWER-GET": {ID: "ANSWER-GET", Who: "a courier", Can: "place its desk", Bound: "the account", Deputy: []string{contract.DeputyPayload}},
 			"ANSWER-SYS": {ID: "ANSWER-SYS", Who: "the watcher", Can: "place an answer", Bound: "the system account", Deputy: []string{contract.DeputySystem}}},
 		Resources: map[string]*contract.Resource{"LOG": {ID: "LOG", Name: tmpl(t, "LOG_{space}"), Home: "main",
 			Subjects: []contract.Template{tmpl(t, "{P}.log.>")}, Config: map[string]any{"deny_delete": true}, Protect: []string{"deny_delete"},
@@ -103,6 +104,7 @@ func testRows(t testing.TB) []*contract.Row {
 	key := tmpl(t, "{route}.>")
 	desk := row(17, "DESK", "courier", contract.OpRead, "")
 	desk.Op = contract.Op{Kind: contract.OpRead, Resource: "desk", How: "direct-get", Why: "data", Key: &key}
+	desk.Residuals = []string{"ANSWER-GET"}
 	vault := row(18, "VAULT-READ", "scanner", contract.OpRead, "")
 	vault.Op = contract.Op{Kind: contract.OpRead, Resource: "vault", How: "msg-get", Why: "fencing"}
 	vault.Residuals = []string{"DIG", "ANSWER-API"}

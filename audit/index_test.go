@@ -126,7 +126,7 @@ func TestKindsAreExact(t *testing.T) {
 			}
 			for _, f := range got {
 				s := strings.Split(f.Witness, ".")
-				if bad := publishes[code]; bad != nil && (!perms.CanPublish(f.Witness).Allowed || !bad(s)) || bad == nil && !want && !outside(s) {
+				if bad := publishes[code]; bad != nil && (!perms.CanPublish(f.Witness).Allowed || !bad(s)) || bad == nil && !want && !outsideOf(s) {
 					t.Fatalf("%s: allow %q deny %q: witness %s is none", code, pub.Allow, pub.Deny, f.Witness)
 				}
 			}
@@ -145,6 +145,6 @@ func TestKindsAreExact(t *testing.T) {
 }
 
 // outside reports a subject with a token that no list of the test names: the universe does not hold it.
-func outside(tokens []string) bool {
+func outsideOf(tokens []string) bool {
 	return slices.ContainsFunc(tokens, func(t string) bool { return len(t) > 1 })
 }

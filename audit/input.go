@@ -320,7 +320,7 @@ func present(list []string) []string {
 type Collector struct{ in *Input }
 
 // Rules returns none: a collector judges nothing.
-func (c *Collector) Rules() []Rule { return nil }
+func (c *Collector) Rules() []PolicyRule { return nil }
 
 // Judge adds a batch.
 func (c *Collector) Judge(in *Input) ([]RuleFinding, error) {

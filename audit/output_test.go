@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 func sampleReport() *Report {
@@ -48,7 +50,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{"code": "A002", "severity": "error", "subject": "worker", "entry": "b", "rows": []any{}, "cite": "§2",
-		"message": "hears\x1b[2J <all>", "witness": "b.c", "file": "rows.yaml", "line": 3.0, "waived": nil}
+		"message": "hears\x1b[2J <all>", "witness": "b.c", "file": "rows.yaml", "line": 3.0, "waived": nil, "baselined": false}
 	if diff := cmp.Diff(want, got["findings"].([]any)[2]); diff != "" {
 		t.Errorf("finding (-want +got):\n%s", diff)
 	}
@@ -89,34 +91,33 @@ func TestEmptyJSON(t *testing.T) {
 
 func TestText(t *testing.T) {
 	r := sampleReport()
-	r.Skipped, r.failed = 2, 1
+	r.Skipped, r.problems = 2, contract.Problems{{What: "x"}}
 	var b bytes.Buffer
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `error (3)
-  A001 worker: m
+	want := `error (2)
+  A002: a subscription hears other connections' inboxes (2)
     cite     §2
-    waived   until the move (until 2031-01-01)
   A002 worker: m
     entry    a
-    cite     §2
   A002 worker: hears\u001b[2J <all>
     entry    b
     witness  b.c
     at       rows.yaml:3
-    cite     §2
     hint     do not
 
 warning (1)
-  A010 worker: m
+  A010: allow_responses widens publish (1)
     cite     §3
+  A010 worker: m
 
 note (1)
+  T100 (1)
+    cite     §1
   T100 worker: m
     entry    z
     rows     R
-    cite     §1
 
 note (2): A100, the 2 declared residuals of these rows
   ECHO: any poster can flood (bounded by a room)
@@ -124,8 +125,12 @@ note (2): A100, the 2 declared residuals of these rows
   OTHER
     rows Q; held by server
 
+waived (1)
+  A001 worker: m
+    waived   until the move (until 2031-01-01)
+
 skipped 2 files that are neither credentials nor compiled sets
-checked 14 invariants, 1 profiles, 4 entries, 1 files; 3 errors, 1 warnings, 3 notes; 1 could not be judged
+checked 14 invariants, 1 profiles, 4 entries, 1 files; 2 errors, 1 warnings, 3 notes; 1 waived; 1 could not be judged
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

@@ -37,6 +37,7 @@ type Principal struct {
 	scope   *compile.Scope    // that it was compiled with, nil for what was read
 	size    int               // of the encoded JWT in bytes, 0 where unknown
 	at      spot              // in a configuration, where the principal stands
+	lasting *string           // who holds it, whatever key it was minted for, once asked
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 	claimed bool              // a compiled set that was read: what it says of itself is joined anew
 	in      []string          // spaces in which it is judged, once known

@@ -16,10 +16,6 @@ const (
 	maxSubjects = 12  // holders that are named
 )
 
-func withResiduals(list []*Finding) []*Finding {
-	return slices.DeleteFunc(slices.Clone(list), func(f *Finding) bool { return len(f.residuals) == 0 })
-}
-
 // writeResiduals writes a block for each residual that the notes name: what it is, and the rows and holders that carry it.
 func (r *Report) writeResiduals(w io.Writer, notes []*Finding) {
 	rows, subjects := map[string]map[string]bool{}, map[string]map[string]bool{}

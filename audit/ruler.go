@@ -14,13 +14,13 @@ import (
 // Ruler judges principals by rules that are no part of this package, such as those of a policy engine.
 type Ruler interface {
 	// Rules lists what it judges by.
-	Rules() []Rule
+	Rules() []PolicyRule
 	// Judge judges a batch of principals. An error means that nothing of the batch counts as judged.
 	Judge(*Input) ([]RuleFinding, error)
 }
 
-// Rule describes one rule of a Ruler.
-type Rule struct {
+// PolicyRule describes one rule of a Ruler.
+type PolicyRule struct {
 	Check
 	// Twin: it restates the generic check of its code, or the invariants of its Kind under their codes. What it finds is compared
 	// with what the check itself finds, and never reported.
@@ -29,9 +29,27 @@ type Rule struct {
 	Pos  contract.Pos
 }
 
+// PolicyRules lists what a ruler finds of its own, as [Rules] lists what this package finds. A twin's findings are the checks'. The
+// ruler may be nil.
+func PolicyRules(r Ruler) []Rule {
+	if r == nil {
+		return nil
+	}
+	var out []Rule
+	for _, p := range r.Rules() {
+		if !p.Twin {
+			out = append(out, Rule{Code: p.Code, Severity: p.Severity, Family: PolicyFamily, Title: p.Title, Cite: p.Cite, Help: p.Hint})
+		}
+	}
+	return out
+}
+
+// PolicyFamily is the family of rules that a [Ruler] brings.
+const PolicyFamily = "rules"
+
 // RuleFinding is what a rule found. It is about a principal of the input, or about a row.
 type RuleFinding struct {
-	Rule      Rule
+	Rule      PolicyRule
 	Code      string // of a twin of a kind: the invariant's
 	Severity  string
 	Message   string
@@ -92,7 +110,7 @@ func (a *auditor) newRuling() error {
 	return probs.Err()
 }
 
-func (a *auditor) twin(r Rule) {
+func (a *auditor) twin(r PolicyRule) {
 	if r.Kind == "" {
 		a.ruling.twins[r.Code] = true
 		return

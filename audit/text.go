@@ -2,75 +2,187 @@ package audit
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 )
 
-// WriteText writes the report for a person: errors, warnings and notes in full, then each declared residual once, and a last
-// line that says what was looked at. Text from a credential is written with its control characters escaped. The JSON form has
-// one finding per row that carries a residual.
-func (r *Report) WriteText(w io.Writer) error {
-	b := bufio.NewWriter(w)
+// WriteText writes the report for a person: by severity and code, each code with its title and what to do once; then each declared
+// residual once, what is waived or of a baseline, and a last line that says what was looked at. Text from a credential is written
+// with its control characters escaped. The JSON form has one finding per row that carries a residual.
+func (r *Report) WriteText(w io.Writer) error { return r.writeText(w, false) }
+
+func (r *Report) writeText(w io.Writer, color bool) error {
+	t := &textWriter{Writer: bufio.NewWriter(w), color: color, rules: map[string]*Rule{}}
+	for _, rule := range r.allRules() {
+		t.rules[rule.Code] = &rule
+	}
 	var residuals []*Finding
 	for _, severity := range []string{Error, Warning, Note} {
-		group := r.of(severity)
-		residuals = append(residuals, withResiduals(group)...)
-		group = slices.DeleteFunc(group, func(f *Finding) bool { return len(f.residuals) > 0 })
-		if len(group) == 0 {
-			continue
+		var group []*Finding
+		for _, f := range r.of(severity) {
+			if len(f.residuals) > 0 {
+				residuals = append(residuals, f)
+			} else {
+				group = append(group, f)
+			}
 		}
-		fmt.Fprintf(b, "%s (%d)\n", severity, len(group))
-		for _, f := range group {
-			f.text(b)
-		}
-		fmt.Fprintln(b)
+		t.severity(severity, group)
 	}
-	r.writeResiduals(b, residuals)
-	r.writeDeputies(b)
+	r.writeResiduals(t, residuals)
+	r.writeDeputies(t)
+	t.accepted(r)
 	if r.Skipped > 0 {
-		fmt.Fprintf(b, "skipped %d files that are neither credentials nor compiled sets\n", r.Skipped)
+		fmt.Fprintf(t, "skipped %d files that are neither credentials nor compiled sets\n", r.Skipped)
 	}
-	c := r.Checked
-	fmt.Fprintf(b, "checked %d invariants, %d profiles, %d entries, %d files; %d errors, %d warnings, %d notes",
-		c.Invariants, c.Profiles, c.Entries, c.Files, len(r.of(Error)), len(r.of(Warning)), len(r.of(Note)))
-	if r.failed > 0 {
-		fmt.Fprintf(b, "; %d could not be judged", r.failed)
-	}
-	fmt.Fprintln(b)
-	return b.Flush()
+	t.summary(r)
+	return t.Flush()
 }
 
+// of are the findings of a severity that count.
 func (r *Report) of(severity string) []*Finding {
+	return r.those(func(f *Finding) bool { return f.Severity == severity && f.Counts() })
+}
+
+func (r *Report) those(want func(*Finding) bool) []*Finding {
 	var out []*Finding
 	for i := range r.Findings {
-		if r.Findings[i].Severity == severity {
-			out = append(out, &r.Findings[i])
+		if f := &r.Findings[i]; want(f) {
+			out = append(out, f)
 		}
 	}
 	return out
 }
 
-func (f *Finding) text(w io.Writer) {
-	fmt.Fprintf(w, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(f.Message))
-	where := f.File
-	if where != "" && f.Line > 0 {
-		where = fmt.Sprintf("%s:%d", where, f.Line)
+// textWriter writes the text form; rules are what a code's heading says.
+type textWriter struct {
+	*bufio.Writer
+	color bool
+	rules map[string]*Rule
+}
+
+// sgr are the ANSI attributes of headings, by severity.
+var sgr = map[string]string{Error: "1;31", Warning: "1;33", Note: "1;36", "title": "1"}
+
+// paint puts text into the colour of a severity, on a terminal.
+func (t *textWriter) paint(as, text string) string {
+	if !t.color || sgr[as] == "" {
+		return text
 	}
-	waived := ""
-	if f.Waived != nil {
-		waived = f.Waived.Reason + " (until " + f.Waived.Until + ")"
+	return "\x1b[" + sgr[as] + "m" + text + "\x1b[0m"
+}
+
+// severity writes the findings of one severity, which are in the order of their codes.
+func (t *textWriter) severity(severity string, group []*Finding) {
+	if len(group) == 0 {
+		return
 	}
-	for _, line := range [][2]string{
-		{"entry", f.Entry}, {"witness", f.Witness}, {"rows", strings.Join(f.Rows, ", ")}, {"at", where}, {"cite", f.Cite},
-		{"hint", f.Hint}, {"waived", waived},
-	} {
-		if line[1] != "" {
-			fmt.Fprintf(w, "    %-8s %s\n", line[0], clean(line[1]))
+	fmt.Fprintf(t, "%s\n", t.paint(severity, fmt.Sprintf("%s (%d)", severity, len(group))))
+	for len(group) > 0 {
+		n := 1
+		for n < len(group) && group[n].Code == group[0].Code {
+			n++
+		}
+		t.code(severity, group[:n])
+		group = group[n:]
+	}
+	fmt.Fprintln(t)
+}
+
+// code writes what all findings of a code share, then each of them.
+func (t *textWriter) code(severity string, group []*Finding) {
+	first := group[0]
+	title := ""
+	if rule := t.rules[first.Code]; rule != nil && rule.Title != rule.Code {
+		title = t.paint("title", ": "+clean(rule.Title))
+	}
+	fmt.Fprintf(t, "  %s%s (%d)\n", t.paint(severity, first.Code), title, len(group))
+	hint, cite := first.Hint, first.Cite
+	for _, f := range group {
+		if f.Hint != hint {
+			hint = ""
+		}
+		if f.Cite != cite {
+			cite = ""
 		}
 	}
+	t.fields("    ", [][2]string{{"hint", hint}, {"cite", cite}})
+	for _, f := range group {
+		fmt.Fprintf(t, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(f.Message))
+		own := [][2]string{{"entry", f.Entry}, {"witness", f.Witness}, {"rows", strings.Join(f.Rows, ", ")}, {"at", f.at()}, {"cite", f.Cite}, {"hint", f.Hint}}
+		if cite != "" {
+			own[4][1] = ""
+		}
+		if hint != "" {
+			own[5][1] = ""
+		}
+		t.fields("    ", own)
+	}
+}
+
+func (t *textWriter) fields(indent string, list [][2]string) {
+	for _, field := range list {
+		if field[1] != "" {
+			fmt.Fprintf(t, "%s%-8s %s\n", indent, field[0], clean(field[1]))
+		}
+	}
+}
+
+// at is where a finding stands: a file, and the line where that is known.
+func (f *Finding) at() string {
+	if f.File != "" && f.Line > 0 {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return f.File
+}
+
+// accepted lists what was found and does not count.
+func (t *textWriter) accepted(r *Report) {
+	waived := r.those(func(f *Finding) bool { return f.Waived != nil })
+	if len(waived) > 0 {
+		fmt.Fprintf(t, "waived (%d)\n", len(waived))
+	}
+	for _, f := range waived {
+		fmt.Fprintf(t, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(f.Message))
+		t.fields("    ", [][2]string{{"entry", f.Entry}, {"at", f.at()}, {"waived", f.Waived.Reason + " (until " + f.Waived.Until + ")"}})
+	}
+	known := r.those(func(f *Finding) bool { return f.Baselined && f.Waived == nil })
+	if len(waived) > 0 {
+		fmt.Fprintln(t)
+	}
+	if len(known) == 0 {
+		return
+	}
+	fmt.Fprintf(t, "baseline (%d): known before, and not counted\n", len(known))
+	for i, f := range known {
+		if i == maxKnown {
+			fmt.Fprintf(t, "  and %d more\n", len(known)-i)
+			break
+		}
+		fmt.Fprintf(t, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(cmp.Or(f.Entry, f.Message)))
+	}
+	fmt.Fprintln(t)
+}
+
+// maxKnown bounds what the text form lists of a baseline: a fleet that adopts the audit wants to see what is new.
+const maxKnown = 20
+
+func (t *textWriter) summary(r *Report) {
+	c := r.Checked
+	fmt.Fprintf(t, "checked %d invariants, %d profiles, %d entries, %d files; %d errors, %d warnings, %d notes",
+		c.Invariants, c.Profiles, c.Entries, c.Files, len(r.of(Error)), len(r.of(Warning)), len(r.of(Note)))
+	if n := len(r.those(func(f *Finding) bool { return f.Waived != nil })); n > 0 {
+		fmt.Fprintf(t, "; %d waived", n)
+	}
+	if n := len(r.those(func(f *Finding) bool { return f.Baselined && f.Waived == nil })); n > 0 {
+		fmt.Fprintf(t, "; %d of the baseline", n)
+	}
+	if len(r.problems) > 0 {
+		fmt.Fprintf(t, "; %d could not be judged", len(r.problems))
+	}
+	fmt.Fprintln(t)
 }
 
 // clean keeps text of a hostile credential from steering a terminal.

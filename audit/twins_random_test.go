@@ -84,7 +84,7 @@ func (l liar) Judge(in *audit.Input) ([]audit.RuleFinding, error) {
 	if l.silent {
 		return nil, nil
 	}
-	return []audit.RuleFinding{{Rule: audit.Rule{Check: audit.Check{Code: "A001"}, Twin: true}, Code: "A001", Message: "x"}}, nil
+	return []audit.RuleFinding{{Rule: audit.PolicyRule{Check: audit.Check{Code: "A001"}, Twin: true}, Code: "A001", Message: "x"}}, nil
 }
 
 // TestDisagreementFails: where a twin differs from its check, in either way, the audit could not run.

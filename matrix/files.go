@@ -228,3 +228,16 @@ func reason(err error) string {
 func (b *bundle) fail(file, what, want string) {
 	b.r.Add(source.Error{Pos: contract.Pos{File: file, Line: 1, Col: 1}, What: what, Want: want})
 }
+
+// EmbeddedSource is where a position of a contract that ships with the tool stands in the repository of the tool, as a path below
+// its root; false where the file is of no such contract.
+func EmbeddedSource(file string) (string, bool) {
+	name, rest, ok := strings.Cut(file, "/")
+	if !ok || !slices.Contains(EmbeddedNames(), name) {
+		return "", false
+	}
+	if profile, ok := strings.CutPrefix(rest, "profiles/"); ok {
+		return path.Join("profiles", name, profile), true
+	}
+	return path.Join("matrix", name, rest), true
+}

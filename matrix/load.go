@@ -84,7 +84,7 @@ func (l *loader) done(r *source.Report) (*contract.Contract, error) {
 func (l *loader) own(b *bundle) {
 	// 1. Declarations that name nothing else: grammars, kinds, symbols, accounts, residuals, settings.
 	root := b.contract.Map("contract", "document", "subjects", "broker", "topologies", "grammars", "records", "variants", "kinds",
-		"residuals", "settings", "roles", "lifecycles", "third-party")
+		"residuals", "settings", "roles", "lifecycles", "third-party", "waivers")
 	l.header(root)
 	// 2. Resources and consumers, whose templates name symbols.
 	l.resources(b.resources)
@@ -96,6 +96,7 @@ func (l *loader) own(b *bundle) {
 	l.roles(root.Get("roles"))
 	l.lifecycles(root.Get("lifecycles"))
 	l.invariants(b.invariants)
+	l.c.Waivers = l.waivers(root.Get("waivers"), true)
 	l.later(l.kindsApart)
 }
 

@@ -24,7 +24,7 @@ type before struct {
 // templates, and what no overlay has a use for.
 func (l *loader) extend(b *bundle) {
 	root := b.contract.Map("contract", "extends", "subjects", "topologies", "grammars", "records", "variants", "kinds", "residuals",
-		"settings", "lifecycles")
+		"settings", "lifecycles", "waivers")
 	was := l.before()
 	l.overlay, l.r, l.taken = true, b.r, was.names
 	l.c.Base = &contract.Base{Name: l.c.Name, Symbols: contract.SortedKeys(l.c.Symbols)}
@@ -46,6 +46,7 @@ func (l *loader) extend(b *bundle) {
 	l.rows(b.rows)
 	l.lifecycles(root.Get("lifecycles"))
 	l.invariants(b.invariants)
+	l.c.Waivers = append(l.c.Waivers, l.waivers(root.Get("waivers"), true)...)
 	l.overlayPlaces(root.Get("topologies"))
 	l.later(l.kindsApart)
 	l.later(func() {

@@ -12,7 +12,7 @@ import (
 var (
 	rowID   = regexp.MustCompile(`^[A-Z][A-Z0-9]*(-[A-Z0-9]+)*$`)
 	rowKeys = slices.Concat([]string{"id", "cite", "profile", "except", "effect", "account", "topologies", "each", "when", "class", "residuals",
-		"exception", "unbound"}, opKeys)
+		"exception", "unbound", "waivers"}, opKeys)
 )
 
 // rows reads the row files in the order of their names.
@@ -59,6 +59,7 @@ func (r *rowReader) identity() {
 	r.row.Class = r.m.Need("class").OneOf(contract.ClassMediated, contract.ClassDirect)
 	r.row.Deny = r.m.Get("effect").OneOf("deny") != ""
 	r.row.Residuals = declaredList(r.m.Get("residuals"), r.l.c.Residuals, "residual")
+	r.row.Waivers = r.l.waivers(r.m.Get("waivers"), false)
 	r.row.Exception = r.m.Get("exception").Text()
 	r.unbound(r.m.Get("unbound"))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -63,6 +64,8 @@ func plain(v any) any {
 			v[k] = plain(e)
 		}
 		return v
+	case time.Time: // a date that was not quoted; editors take it for text
+		return v.Format(time.DateOnly)
 	case map[any]any:
 		out := map[string]any{}
 		for k, e := range v {

@@ -33,7 +33,7 @@ type Engine struct {
 
 // rule is one package with the entry point findings.
 type rule struct {
-	audit.Rule
+	audit.PolicyRule
 	query oparego.PreparedEvalQuery
 }
 
@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 			probs = append(probs, problemsOf(err)...)
 			continue
 		}
-		e.rules = append(e.rules, &rule{d.Rule, query})
+		e.rules = append(e.rules, &rule{d.PolicyRule, query})
 	}
 	if len(e.rules) == 0 && len(probs) == 0 {
 		probs = append(probs, &contract.Problem{What: "rules", Got: "no package with findings", Want: "one or more"})
@@ -109,10 +109,10 @@ func prepare(ctx context.Context, c *ast.Compiler, store storage.Store, path ast
 }
 
 // Rules lists the rules, by code.
-func (e *Engine) Rules() []audit.Rule {
-	out := make([]audit.Rule, len(e.rules))
+func (e *Engine) Rules() []audit.PolicyRule {
+	out := make([]audit.PolicyRule, len(e.rules))
 	for i, r := range e.rules {
-		out[i] = r.Rule
+		out[i] = r.PolicyRule
 	}
 	return out
 }

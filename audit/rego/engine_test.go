@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/cotalctl/cotalctl/audit"
 	"github.com/cotalctl/cotalctl/compile"
@@ -83,9 +84,7 @@ findings contains f if {
 	}
 	want := []audit.Finding{{Code: "R001", Severity: audit.Note, Subject: "worker", Entry: "app.>", Rows: []string{}, Cite: "SPEC 13.9 Mediated reads",
 		Message: "hears it", Witness: "app.secret.rest", File: "set.json"}}
-	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
-		return slices.Contains([]string{"more", "residuals"}, p.Last().String()[1:])
-	}, cmp.Ignore())); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(audit.Finding{})); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }

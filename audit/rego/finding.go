@@ -11,7 +11,7 @@ import (
 
 // finding reads what a rule put into findings. Keys that are not known are refused: a misspelt entry would be left out.
 func (r *rule) finding(v any) (audit.RuleFinding, error) {
-	f := audit.RuleFinding{Rule: r.Rule, Code: r.Code, Severity: r.Severity, Principal: -1}
+	f := audit.RuleFinding{Rule: r.PolicyRule, Code: r.Code, Severity: r.Severity, Principal: -1}
 	object, ok := v.(map[string]any)
 	if !ok {
 		return f, fmt.Errorf("got %v, want an object", v)

@@ -18,7 +18,7 @@ const entryPoint = "findings"
 
 // described is a rule as its package's metadata says.
 type described struct {
-	audit.Rule
+	audit.PolicyRule
 	path ast.Ref
 }
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/cotalctl/cotalctl/audit"
+	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
 type auditCmd struct {
@@ -12,16 +15,25 @@ type auditCmd struct {
 	Deputies bool     `help:"Print what holders can have the server place, by class, store and row. The exit code is the findings'."`
 	Space    string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
-	ControlLine int `help:"Judge whether a JWT's CONNECT fits a max_control_line of so many bytes. Default: not judged." placeholder:"N"`
+	ControlLine int    `help:"Judge whether a JWT's CONNECT fits a max_control_line of so many bytes. Default: not judged." placeholder:"N"`
+	FailOn      string `enum:"error,warning,note" default:"error" help:"Exit 3 on findings of this severity and above: error, warning or note." placeholder:"SEVERITY"`
+	Known       string `name:"baseline" xor:"baseline" help:"File of findings that are known: they are reported apart and do not count." placeholder:"FILE"`
+	Write       string `name:"write-baseline" xor:"baseline" help:"Write the findings that would fail to FILE, and take them for known." placeholder:"FILE"`
+	List        bool   `help:"List every rule that the audit judges by, and judge nothing."`
 	dirFlag
 	contractFlags
-	outputFlag
+	auditOutputFlag
 	ruleFlags
+}
+
+// auditOutputFlag is the outputFlag of a command with forms that other tools read; neither changes the exit code.
+type auditOutputFlag struct {
+	Output string `short:"o" enum:"text,json,sarif,junit" default:"text" help:"Output format: text, json, sarif or junit."`
 }
 
 // Help is the example under the flags.
 func (auditCmd) Help() string {
-	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error. Residuals that the contract declares are notes."
+	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error, or as severe as --fail-on says; exit 1, which comes before it, where something could not be judged. Residuals that the contract declares are notes."
 }
 
 func (c *auditCmd) Run(a *app) error {
@@ -39,36 +51,80 @@ func (c *auditCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cfg := audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine, Rules: ruler}
+	if c.List {
+		return c.list(a, append(audit.Rules(ct), audit.PolicyRules(ruler)...))
+	}
+	return c.judge(a, audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine, Rules: ruler})
+}
+
+func (c *auditCmd) judge(a *app, cfg audit.Config) error {
+	var known *audit.Baseline
+	var err error
+	if c.Known != "" {
+		if known, err = audit.ReadBaseline(c.Known); err != nil { // before anything long is begun
+			return err
+		}
+	}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)
 	} else {
 		report, err = audit.Paths(cfg, c.Paths)
 	}
-	if collector, ok := ruler.(*audit.Collector); ok {
+	if collector, ok := cfg.Rules.(*audit.Collector); ok {
 		return errors.Join(collector.WriteJSON(a.stdout), err)
 	}
 	if report != nil {
-		if perr := c.print(a, report); perr != nil {
+		if perr := c.show(a, report, known); perr != nil {
 			return perr
 		}
 	}
 	switch {
 	case err != nil:
 		return err
-	case report.Errors() > 0:
+	case report.Failing(c.FailOn) > 0:
 		return errFindings
 	}
 	return nil
 }
 
-func (c *auditCmd) print(a *app, report *audit.Report) error {
-	if c.json() {
-		return report.WriteJSON(a.stdout)
+// show prints the report, with what a baseline knows, or is now written to know, apart.
+func (c *auditCmd) show(a *app, report *audit.Report, known *audit.Baseline) error {
+	if c.Write != "" {
+		var err error
+		if known, err = c.writeBaseline(a, report); err != nil {
+			return err
+		}
 	}
-	if c.Deputies {
+	if known != nil {
+		report.Known(known)
+	}
+	return c.print(a, report)
+}
+
+func (c *auditCmd) writeBaseline(a *app, report *audit.Report) (*audit.Baseline, error) {
+	b, err := report.NewBaseline(c.Write, c.FailOn)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := b.Write(&text); err != nil {
+		return nil, err
+	}
+	if err := trust.ReplaceFile(c.Write, text.Bytes()); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.stderr, "cotalctl: wrote %s: %d findings\n", c.Write, b.Len())
+	return b, nil
+}
+
+func (c *auditCmd) print(a *app, report *audit.Report) error {
+	if c.Deputies && c.Output == "text" {
 		return report.WriteDeputies(a.stdout)
 	}
-	return report.WriteText(a.stdout)
+	wd, err := os.Getwd()
+	if err != nil {
+		wd = "" // files are named as they were given
+	}
+	return report.Write(a.stdout, audit.Render{Format: c.Output, Color: colors(a.stdout, os.Getenv), Version: toolVersion(), Dir: wd, FailOn: c.FailOn})
 }

@@ -90,7 +90,8 @@ type matrixShowCmd struct {
 	Space    string `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	dirFlag
 	contractFlags
-	Output string `short:"o" enum:"text,json,markdown" default:"text" help:"Output format: text, json, or markdown for a page of the whole contract."`
+	Invariants bool   `help:"With -o markdown: the page of the contract's invariants."`
+	Output     string `short:"o" enum:"text,json,markdown" default:"text" help:"Output format: text, json, or markdown for a page of the whole contract."`
 }
 
 // matrixDocument is the JSON form of a contract's rows.
@@ -133,6 +134,9 @@ func (c *matrixShowCmd) Run(a *app) error {
 	if c.Deputies && (c.Output != "markdown" || c.Profile != "") {
 		return usage(errors.New("--deputies goes with -o markdown and without --profile"), "cotalctl audit --deputies prints the table as text")
 	}
+	if c.Invariants && (c.Output != "markdown" || c.Profile != "") {
+		return usage(errors.New("--invariants goes with -o markdown, for the whole contract"), "text and JSON have them from cotalctl audit --list")
+	}
 	if c.Output == "markdown" {
 		return c.markdown(a, ct)
 	}
@@ -173,8 +177,11 @@ func (c *matrixShowCmd) markdown(a *app, ct *contract.Contract) error {
 		return usage(errors.New("--topology goes with text and json, got -o markdown"), "the page shows every topology")
 	}
 	render := func() (string, error) { return matrixPage(ct, c.Profile) }
-	if c.Deputies {
+	switch {
+	case c.Deputies:
 		render = func() (string, error) { return deputiesPage(ct) }
+	case c.Invariants:
+		render = func() (string, error) { return invariantsPage(ct) }
 	}
 	text, err := render()
 	if err != nil {

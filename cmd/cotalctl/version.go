@@ -27,13 +27,17 @@ type versionFlag bool
 
 // BeforeReset prints the version.
 func (versionFlag) BeforeReset(k *kong.Kong) error {
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
-	fmt.Fprintf(k.Stdout, "cotalctl %s\n", version)
+	fmt.Fprintf(k.Stdout, "cotalctl %s\n", toolVersion())
 	k.Exit(exitClean)
 	return nil
+}
+
+// toolVersion is the version that the tool was built as.
+func toolVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
 }
 
 // libraries are those whose version decides what a credential or a broker is.

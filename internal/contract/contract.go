@@ -57,6 +57,7 @@ type Contract struct {
 	Roles      map[string]string  // what the tool itself does for a space → the profile that it does it as; see Role…
 	Rows       []*Row             // in declaration order
 	Invariants []*Invariant
+	Waivers    []*Waiver // of findings that are about no row
 }
 
 // Base is what an overlay must know of the contract that it extends. What the overlay added is marked where it stands.
@@ -169,6 +170,18 @@ type Residual struct {
 	Deputy          []string // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
 	Cite            string
 }
+
+// Waiver accepts the findings of one code for a while: those of the row that it stands beside, or those about a profile or resource.
+type Waiver struct {
+	Pos    Pos
+	Code   string
+	About  string // a profile or resource; "" beside a row
+	Reason string
+	Until  time.Time // the last day, at its beginning in UTC
+}
+
+// Expired reports whether the last day is over.
+func (w *Waiver) Expired(now time.Time) bool { return !now.Before(w.Until.AddDate(0, 0, 1)) }
 
 // Choice is an enumerated decision that the operator makes when a space is provisioned; each value binds names for templates.
 type Choice struct {

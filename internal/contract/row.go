@@ -18,6 +18,7 @@ type Row struct {
 	Class      string // ClassMediated or ClassDirect
 	Cite       string
 	Residuals  []string
+	Waivers    []*Waiver
 	Exception  string // names the general rule that the row breaks on purpose, such as "endpoint-wildcard"
 	Unbound    string // what an absent optional, or an unbound placeholder of a kind's key, becomes: "*", or "" (an error)
 }

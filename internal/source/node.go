@@ -157,6 +157,23 @@ func parseDuration(s string) (time.Duration, bool) {
 	return d, err == nil && d >= 0 && !strings.HasPrefix(s, "+")
 }
 
+// Date reads a day such as 2026-01-31, quoted or not: YAML takes one that is not for a timestamp.
+func (n Node) Date() time.Time {
+	const want = "a date such as 2026-01-31"
+	if n.y == nil {
+		return time.Time{}
+	}
+	if !n.IsText() && !n.scalarOf("!!timestamp") {
+		n.Wrong(want)
+		return time.Time{}
+	}
+	day, err := time.Parse(time.DateOnly, n.y.Value)
+	if err != nil {
+		n.Fail(n.label(), quote(n.y.Value), want, "")
+	}
+	return day
+}
+
 // OneOf reads a string that is one of the given words.
 func (n Node) OneOf(words ...string) string {
 	s := n.Text()

@@ -1,0 +1,240 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// BaselineSchema names the JSON form of a baseline.
+const BaselineSchema = "cotalctl/baseline/v1"
+
+// maxBaseline bounds what is read of a baseline.
+const maxBaseline = 256 << 20
+
+// Baseline is what an existing fleet was found with when it adopted the audit: known, and not counted.
+type Baseline struct {
+	file    string // as it was named
+	dir     string // of the file, absolute: what is audited below it is known by its path from there
+	entries []baselineEntry
+}
+
+// baselineEntry is one finding, or several that nothing tells apart.
+type baselineEntry struct {
+	known
+	Count int `json:"count"`
+
+	line int
+}
+
+// NewBaseline takes the findings that count, of a severity and of those above it, for known. It is to stand in a file of that name.
+func (r *Report) NewBaseline(file, severity string) (*Baseline, error) {
+	b, err := emptyBaseline(file)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Waived == nil && acceptable(f.Code) && rank(f.Severity) <= rank(severity) {
+			b.entries = append(b.entries, baselineEntry{known: f.known(b.dir), Count: 1})
+		}
+	}
+	slices.SortFunc(b.entries, func(x, y baselineEntry) int { return x.compare(y.known) })
+	var merged []baselineEntry
+	for _, e := range b.entries {
+		if n := len(merged); n > 0 && merged[n-1].known == e.known {
+			merged[n-1].Count++
+			continue
+		}
+		merged = append(merged, e)
+	}
+	b.entries = merged
+	for i := range b.entries {
+		b.entries[i].line = firstEntryLine + i
+	}
+	return b, nil
+}
+
+func emptyBaseline(file string) (*Baseline, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	return &Baseline{file: file, dir: filepath.Dir(abs)}, nil
+}
+
+// Len is how many findings the baseline knows.
+func (b *Baseline) Len() int {
+	n := 0
+	for _, e := range b.entries {
+		n += e.Count
+	}
+	return n
+}
+
+// firstEntryLine is where Write puts the first entry.
+const firstEntryLine = 4
+
+// Write writes the baseline as JSON with one entry a line, so that a review shows what was added.
+func (b *Baseline) Write(w io.Writer) error {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "{\n  \"schema\": %q,\n  \"findings\": [", BaselineSchema)
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for i, e := range b.entries {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n    ")
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+		out.Truncate(out.Len() - 1) // the line break of the encoder
+	}
+	if len(b.entries) > 0 {
+		out.WriteString("\n  ")
+	}
+	out.WriteString("]\n}\n")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// ReadBaseline reads a baseline from a file. What it does not know, and what stands twice, is refused with its position.
+func ReadBaseline(file string) (*Baseline, error) {
+	b, err := emptyBaseline(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBaseline+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxBaseline {
+		return nil, &contract.Problem{Pos: contract.Pos{File: file, Line: 1, Col: 1}, What: "baseline is too large", Want: fmt.Sprintf("at most %d bytes", maxBaseline)}
+	}
+	return b, b.read(data)
+}
+
+const hintBaseline = "write it anew with --write-baseline"
+
+func (b *Baseline) read(data []byte) error {
+	fail := func(at int64, what, got, want string) error {
+		return &contract.Problem{Pos: posAt(b.file, data, at), What: "baseline: " + what, Got: got, Want: want, Hint: hintBaseline}
+	}
+	var whole json.RawMessage
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(data, &whole); errors.As(err, &syntax) {
+		return fail(syntax.Offset-1, "is not readable JSON: "+err.Error(), "", "")
+	}
+	if err := checkJSON(data); err != nil {
+		return fail(0, err.Error(), "", "")
+	}
+	var head struct{ Schema string }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fail(0, err.Error(), "", "")
+	}
+	if head.Schema != BaselineSchema {
+		return fail(0, "schema", fmt.Sprintf("%q", head.Schema), fmt.Sprintf("%q", BaselineSchema))
+	}
+	var top struct {
+		Schema   string            `json:"schema"`
+		Findings []json.RawMessage `json:"findings"`
+	}
+	if err := strictly(data, &top); err != nil {
+		return fail(0, err.Error(), "", "")
+	}
+	if top.Findings == nil {
+		return fail(0, `missing key "findings"`, "", "")
+	}
+	first, at := map[known]int64{}, int64(0)
+	for _, raw := range top.Findings {
+		// The elements stand in the order of the text, so that each is found behind the one before.
+		at += int64(bytes.Index(data[at:], raw))
+		e := baselineEntry{Count: 1, line: posAt(b.file, data, at).Line}
+		if err := strictly(raw, &e); err != nil {
+			return fail(at, err.Error(), "", "")
+		}
+		switch before, twice := first[e.known]; {
+		case !acceptable(e.Code):
+			return fail(at, "entry of "+e.Code, "", "a finding: what could not be judged, and what is said of waivers and baselines, is in no baseline")
+		case e.Code == "" || e.Count < 1:
+			return fail(at, "entry", fmt.Sprintf("code %q, count %d", e.Code, e.Count), "a code, and a count of 1 or more")
+		case twice:
+			return fail(at, "the entry stands twice, also at "+posAt(b.file, data, before).String(), "", "one entry with its count")
+		}
+		first[e.known] = at
+		b.entries = append(b.entries, e)
+		at += int64(len(raw))
+	}
+	return nil
+}
+
+func strictly(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+// posAt is the line and column of a byte.
+func posAt(file string, data []byte, at int64) contract.Pos {
+	at = max(0, min(at, int64(len(data))))
+	line := bytes.Count(data[:at], []byte("\n"))
+	return contract.Pos{File: file, Line: line + 1, Col: int(at) - bytes.LastIndexByte(data[:at], '\n')}
+}
+
+// Known marks the findings that a baseline knows, and notes what it knows that is no more. Of an entry's findings so many are known as
+// it counts. What is waived stays so.
+func (r *Report) Known(b *Baseline) {
+	left, met := map[known]int{}, map[known]bool{}
+	for _, e := range b.entries {
+		left[e.known] = e.Count
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !acceptable(f.Code) {
+			continue
+		}
+		k := f.known(b.dir)
+		if left[k] > 0 {
+			left[k]--
+			met[k] = true
+			f.Baselined = f.Waived == nil
+		}
+	}
+	read := map[string]bool{"": r.whole}
+	for _, file := range r.files {
+		read[contract.Redact(fileKey(b.dir, file))] = true
+	}
+	c := check(codeStale)
+	for _, e := range b.entries {
+		if met[e.known] && left[e.known] == 0 || !read[e.File] && !b.gone(e.File) {
+			continue
+		}
+		r.Findings = append(r.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: cmp.Or(e.Subject, e.File, e.Code), Entry: e.Entry, Rows: []string{},
+			Cite: c.Cite, Hint: c.Hint, File: b.file, Line: e.line,
+			Message: fmt.Sprintf("%d of %d findings of %s that the baseline knows are no more", left[e.known], e.Count, e.Code)})
+	}
+	r.sort()
+}
+
+// gone reports whether a file below the baseline's directory is no longer there.
+func (b *Baseline) gone(key string) bool {
+	if key == "" || strings.HasPrefix(key, elsewhere) {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(b.dir, filepath.FromSlash(key)))
+	return errors.Is(err, os.ErrNotExist)
+}
