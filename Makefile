@@ -4,7 +4,7 @@ BIN      ?= bin/cotalctl
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-long lint fuzz bench demo interop drift check clean
+.PHONY: build test test-long lint fuzz bench mutants demo interop drift check clean
 
 # A static binary: the net and os/user resolvers of libc are not needed.
 build:
@@ -30,6 +30,11 @@ fuzz:
 # Mints, compiles and provisions beside what they are made of, in one run; BENCH takes flags, such as BENCH='-d 1m'.
 bench:
 	$(GO) run ./internal/bench -o docs/performance.md $(BENCH)
+
+# Puts one fault at a time into what the contracts give and counts those that the audit finds; it fails where one survives.
+# MUTANTS takes flags, such as MUTANTS='-class token-widened -v'.
+mutants:
+	$(GO) run ./internal/mutants $(MUTANTS)
 
 demo: build
 	./$(BIN) demo

@@ -115,7 +115,7 @@ var e, _ = nkeys.FromRawSeed(0, nil)
 }
 
 // mains are the packages that are programs.
-var mains = []string{"cmd/cotalctl", "internal/bench", "internal/conformance/gen"}
+var mains = []string{"cmd/cotalctl", "internal/bench", "internal/conformance/gen", "internal/mutants"}
 
 // TestStyle: no init, no dot import, and os.Exit in a program's main file only, so that nothing runs before or instead of run.
 func TestStyle(t *testing.T) {

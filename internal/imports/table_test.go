@@ -135,6 +135,12 @@ var table = map[string]rule{
 		never:      map[string]string{opa: whyNoOPA, "testing": "a program of its own; the testing package would bring its flags"},
 		mayNotName: map[string]string{"os/exec": "figures of one process in one run compare; another process would be measured with its start"},
 	},
+	"internal/mutants": {
+		may: []string{"audit", "internal/contract", "internal/subject", "compile", "matrix"},
+		never: map[string]string{opa: whyNoOPA, natsServer: "equivalence is proven by the algebra, which is itself compared with the broker", natsGo: whyNoServer,
+			"testing": "a program of its own; the testing package would bring its flags"},
+		mayNotName: map[string]string{"os/exec": "one process: the faults are values, not files"},
+	},
 	"internal/conformance": {
 		may: []string{"internal/contract", "internal/source"},
 		never: map[string]string{natsServer: whyNoServer, natsGo: "it accounts for words; what a broker does is for the tests that it names", opa: whyNoOPA,

@@ -1,0 +1,77 @@
+package audit
+
+import (
+	"slices"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// Judge runs every check on sets that somebody else made, one at a time: what measures the audit itself asks it. It is not safe for
+// concurrent use.
+type Judge struct {
+	a *auditor
+}
+
+// Holder is who holds a set: a profile with the identity of its parameters. The zero value states no profile.
+type Holder struct {
+	profile  *contract.Profile
+	identity map[string]string
+}
+
+// NewHolder is the holder of a profile in a scope.
+func NewHolder(scope *compile.Scope, profile *contract.Profile) Holder {
+	return Holder{profile: profile, identity: scopeIdentity(scope, profile)}
+}
+
+// NewJudge resolves the invariants of a contract once for all sets.
+func NewJudge(cfg Config) (*Judge, error) {
+	if cfg.Contract == nil {
+		return nil, &contract.Problem{What: "judge", Got: "no contract", Want: "one"}
+	}
+	a, err := newAuditor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	a.rulesOf(a.sampleSpace())
+	return &Judge{a: a}, a.probs.Err()
+}
+
+// Set returns the error findings of all checks on one set, as the audit of a contract has them. What could not be judged is an error.
+func (j *Judge) Set(h Holder, set *compile.PermissionSet) ([]Finding, error) {
+	a := j.a
+	a.out.Findings, a.probs = nil, nil
+	clear(a.seen)
+	p := a.setPrincipal(set)
+	if h.profile != nil {
+		a.place(p, h.profile.Name)
+		p.Identity, p.Sampled = h.identity, true
+		p.Inbox = inboxNonce(h.profile, p.Identity)
+	}
+	a.judge(p)
+	return j.errors()
+}
+
+// Declared returns the error findings on what the contract declares beside its rows.
+func (j *Judge) Declared() ([]Finding, error) {
+	a := j.a
+	a.out.Findings, a.probs = nil, nil
+	clear(a.seen)
+	a.declared(a.rulesOf(a.sampleSpace()))
+	return j.errors()
+}
+
+func (j *Judge) errors() ([]Finding, error) {
+	if err := j.a.probs.Err(); err != nil {
+		return nil, err
+	}
+	j.a.out.sort()
+	return slices.DeleteFunc(slices.Clone(j.a.out.Findings), func(f Finding) bool { return f.Severity != Error }), nil
+}
+
+// declared judges what the contract says beside its rows.
+func (a *auditor) declared(rules []rule) {
+	for _, profile := range contract.Sorted(a.cfg.Contract.Profiles) {
+		a.profileLifetime(profile, rules)
+	}
+}
