@@ -68,10 +68,3 @@ func (j *Judge) errors() ([]Finding, error) {
 	j.a.out.sort()
 	return slices.DeleteFunc(slices.Clone(j.a.out.Findings), func(f Finding) bool { return f.Severity != Error }), nil
 }
-
-// declared judges what the contract says beside its rows.
-func (a *auditor) declared(rules []rule) {
-	for _, profile := range contract.Sorted(a.cfg.Contract.Profiles) {
-		a.profileLifetime(profile, rules)
-	}
-}
