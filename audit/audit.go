@@ -25,16 +25,18 @@ type auditor struct {
 	topology *contract.Topology
 	rows     map[string]*contract.Row
 	rules    map[string]*ruleset // of a space, once resolved
+	said     map[string]string   // of a row: its residuals in words
 	accounts map[string]string   // of a profile: where all its credentials stand, "" where there are several
 	shapes   map[string]*shape   // of a profile in a space, once compiled
 	out      Report
-	seen     map[string]int // what was reported, and as which finding
+	seen     map[string]int  // what was reported of the contract or of one file, and as which finding
+	read     map[string]bool // files that were judged
 	profiles map[string]bool
 	probs    contract.Problems
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{}, seen: map[string]int{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{}, said: map[string]string{}, seen: map[string]int{}, read: map[string]bool{}, profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract
@@ -167,20 +169,30 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 		return
 	}
 	a.seen[key] = len(a.out.Findings)
-	said := make([]string, len(row.Residuals))
-	for i, id := range row.Residuals {
+	said, known := a.said[row.ID]
+	if !known {
+		said = a.say(row.Residuals)
+		a.said[row.ID] = said
+	}
+	f := Finding{Code: codeResidual, Severity: a.residualSeverity(row.Residuals), Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
+		Message: said, File: p.File, residuals: row.Residuals}
+	if f.File == "" {
+		f.File, f.Line = row.Pos.File, row.Pos.Line
+	}
+	a.out.Findings = append(a.out.Findings, f)
+}
+
+// say puts declared residuals in words, and keeps those of each for the report.
+func (a *auditor) say(ids []string) string {
+	said := make([]string, len(ids))
+	for i, id := range ids {
 		said[i] = id
 		if r := a.cfg.Contract.Residuals[id]; r != nil {
 			said[i] = fmt.Sprintf("%s: %s can %s (bounded by %s)", id, r.Who, r.Can, r.Bound)
 			a.out.residuals[id] = said[i]
 		}
 	}
-	f := Finding{Code: codeResidual, Severity: a.residualSeverity(row.Residuals), Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
-		Message: strings.Join(said, "; "), File: p.File, residuals: row.Residuals}
-	if f.File == "" {
-		f.File, f.Line = row.Pos.File, row.Pos.Line
-	}
-	a.out.Findings = append(a.out.Findings, f)
+	return strings.Join(said, "; ")
 }
 
 // residualSeverity is a warning where the contract says so for one of the residuals in this topology, else a note.

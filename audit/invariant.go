@@ -39,7 +39,7 @@ func (a *auditor) invariants(p *Principal) {
 	}
 	for _, space := range a.spaces(p) {
 		set := a.rulesOf(space)
-		j := &trial{a: a, p: p, set: set, about: set.about(a, p), identity: set.identity(p)}
+		j := &trial{a: a, p: p, set: set, about: set.about(a, p)}
 		for dir, d := range p.directions() {
 			for _, e := range d.allows() {
 				j.try(dir, d, e)
@@ -55,7 +55,7 @@ type trial struct {
 	p        *Principal
 	set      *ruleset
 	about    []involvement
-	identity map[string]string
+	self     map[string]string // its parameters, completed, once one was asked for that it does not state
 	hits     []ref
 	owned    map[ref]ownFamily       // of identity-token, once resolved for the principal
 	bounds   map[int][]boundary      // of confined
@@ -114,6 +114,16 @@ func (j *trial) fault(r *rule, at ref, dir int, d *Direction, e Entry) (witness,
 	case KindExclusiveRead:
 		return j.exclusiveRead(r, at, d, e, family)
 	}
+	switch r.Kind { // these are told by the entry alone, most often to be in order
+	case KindQueueOnly:
+		if message = queueOnly(r, e, family); message == "" {
+			return "", ""
+		}
+	case KindPinnedToken:
+		if message = pinnedToken(r, e, family, j.p.verb(d)); message == "" {
+			return "", ""
+		}
+	}
 	w, ok := j.p.reaches(d, e, family)
 	if !ok {
 		return "", ""
@@ -123,10 +133,6 @@ func (j *trial) fault(r *rule, at ref, dir int, d *Direction, e Entry) (witness,
 		message = "publishes on a family of " + names(r.By)
 	case KindNever:
 		message = j.p.verb(d) + " reaches a family that is closed to " + closedTo(r.Profiles)
-	case KindQueueOnly:
-		message = queueOnly(r, e, family)
-	case KindPinnedToken:
-		message = pinnedToken(r, e, family, j.p.verb(d))
 	case KindDisjoint:
 		j.side(at, r.sideOf[dir][at.family], e, w)
 	}

@@ -28,6 +28,7 @@ func (a *auditor) join(p *Principal) {
 		p.doubts = append(p.doubts, "the stated identity does not fit the profile: "+oneLine(err))
 		return
 	}
+	near := grouped(origins)
 	for _, side := range []struct {
 		dir  compile.Dir
 		deny bool
@@ -35,7 +36,7 @@ func (a *auditor) join(p *Principal) {
 	}{{compile.Pub, false, p.Pub.Allow}, {compile.Pub, true, p.Pub.Deny}, {compile.Sub, false, p.Sub.Allow}, {compile.Sub, true, p.Sub.Deny}} {
 		for i := range side.list {
 			e := &side.list[i]
-			if rows, ok := rowsOf(origins, side.dir, side.deny, e.Entry); ok || side.deny {
+			if rows, ok := near.rowsOf(side.dir, side.deny, e.Entry); ok || side.deny {
 				e.Rows = rows
 			} else {
 				a.excess(p, *e, side.dir, unreached)
@@ -46,11 +47,14 @@ func (a *auditor) join(p *Principal) {
 }
 
 // rowsOf returns the rows that give the entry exactly, else those that cover it.
-func rowsOf(origins []origin, dir compile.Dir, deny bool, e subject.Entry) (rows []string, ok bool) {
+func (g *groups) rowsOf(dir compile.Dir, deny bool, e subject.Entry) (rows []string, ok bool) {
 	var wider []string
 	tokens := e.Pattern.Tokens()
-	for i := range origins {
-		if o := &origins[i]; o.dir == dir && o.deny == deny {
+	for _, among := range g.of(tokens) {
+		for _, o := range among {
+			if o.dir != dir || o.deny != deny {
+				continue
+			}
 			exact, covers := o.gives(tokens, e.Queue)
 			if exact {
 				rows = append(rows, o.row)

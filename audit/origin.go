@@ -2,6 +2,7 @@ package audit
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -60,11 +61,24 @@ const maxTokens = 2 * compile.MaxSubjectTokens
 
 // gives reports whether the origin gives an entry of these tokens: as exactly that text, or as one that covers it.
 func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
-	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens {
+	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens || o.apart(tokens) {
 		return false, false
 	}
 	exact = align(o.tokens, tokens, exactly)
 	return exact, exact || align(o.tokens, tokens, covering)
+}
+
+// apart reports whether a literal token ahead of all holes and wildcards tells the two apart, as it most often does.
+func (o *origin) apart(tokens []string) bool {
+	for i, t := range o.tokens {
+		switch {
+		case t == hole || t == ">":
+			return false
+		case i >= len(tokens) || t != "*" && t != tokens[i]:
+			return true
+		}
+	}
+	return len(o.tokens) < len(tokens)
 }
 
 // alignment says what tokens of an origin take beside themselves.
@@ -114,4 +128,34 @@ func literalEnds(at uint64, tokens []string) uint64 {
 		}
 	}
 	return ends
+}
+
+// telling is the place of the token by which origins are told apart: behind the prefixes that most of them share.
+const telling = 3
+
+// groups are origins by that token, so that an entry is compared with those alone that can give it.
+type groups struct {
+	named map[string][]*origin
+	any   []*origin // of which a hole or wildcard stands there, or before
+}
+
+func grouped(list []origin) *groups {
+	g := &groups{named: map[string][]*origin{}}
+	for i := range list {
+		o := &list[i]
+		if len(o.tokens) <= telling || slices.ContainsFunc(o.tokens[:telling+1], func(t string) bool { return t == hole || t == "*" || t == ">" }) {
+			g.any = append(g.any, o)
+		} else {
+			g.named[o.tokens[telling]] = append(g.named[o.tokens[telling]], o)
+		}
+	}
+	return g
+}
+
+// of returns the origins that can give an entry.
+func (g *groups) of(tokens []string) [2][]*origin {
+	if len(tokens) <= telling {
+		return [2][]*origin{g.any}
+	}
+	return [2][]*origin{g.named[tokens[telling]], g.any}
 }

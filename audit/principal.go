@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
@@ -46,6 +47,8 @@ type Token struct {
 type Direction struct {
 	Open        bool // no allow list restricts it
 	Allow, Deny []Entry
+
+	withheld []subject.Pattern // by Deny from an operation without a queue, once asked for
 }
 
 // Entry is a permission entry with the rows that it stands for, where they are known.
@@ -86,11 +89,21 @@ func (d *Direction) allows() []Entry {
 // denied returns the patterns that the direction withholds from a subscription with this queue, or from a publish ("").
 // A queue-qualified deny holds for its queue alone on the subscribe side; a queue is never stated on the publish side.
 func (p *Principal) denied(d *Direction, queue string) []subject.Pattern {
+	if len(d.Deny) == 0 {
+		return nil
+	}
+	plain := d == &p.Pub || queue == ""
+	if plain && d.withheld != nil {
+		return d.withheld
+	}
 	out := make([]subject.Pattern, 0, len(d.Deny))
 	for _, e := range d.Deny {
 		if e.Queue == "" || d == &p.Pub || queue != "" && subject.Covers(subject.Pattern(e.Queue), subject.Pattern(queue)) {
 			out = append(out, e.Pattern)
 		}
+	}
+	if out = slices.Clip(out); plain {
+		d.withheld = out
 	}
 	return out
 }
@@ -112,7 +125,19 @@ func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, excep
 	if !ok {
 		return "", false
 	}
-	return subject.WitnessOutside(hit, append(denied, except...))
+	var near []subject.Pattern // what is far off withholds nothing
+	for _, list := range [2][]subject.Pattern{denied, except} {
+		for _, q := range list {
+			switch {
+			case !subject.Overlaps(q, hit):
+			case subject.Covers(q, hit):
+				return "", false
+			default:
+				near = append(near, q)
+			}
+		}
+	}
+	return subject.WitnessOutside(hit, near)
 }
 
 // widened returns what a subscribe allow admits with its final "*" over-admission, unless a deny refuses the SUB that uses it:

@@ -48,10 +48,15 @@ func (a *auditor) file(name string, data []byte) error {
 		return err
 	}
 	a.out.Checked.Files += len(principals)
+	if a.read[name] {
+		return nil // named twice: the findings stand already
+	}
+	a.read[name] = true
 	for _, p := range principals {
 		a.join(p)
 		a.judge(p)
 	}
+	clear(a.seen) // no other file repeats what this one shows
 	return nil
 }
 

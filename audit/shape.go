@@ -187,7 +187,7 @@ func (s *shape) filled(open map[string]string) []origin {
 	values, out := strings.NewReplacer(pairs...), slices.Clone(s.origins)
 	for i := range out {
 		o := &out[i]
-		if o.queue != hole {
+		if strings.Contains(o.queue, "{") {
 			o.queue = values.Replace(o.queue)
 		}
 		if len(o.open) == 0 {

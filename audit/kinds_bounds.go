@@ -1,0 +1,138 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// confined finds a subject that lies in none of the families within which the holder must stay.
+func (j *trial) confined(r *rule, at ref, dir int, d *Direction, e Entry) (string, string) {
+	var within []subject.Pattern
+	for _, b := range j.boundaries(r, at.rule) {
+		if b.admits(e.Queue) {
+			if subject.Covers(b.family, e.Pattern) && !strings.HasSuffix(string(e.Pattern), "*") { // most are, and no denies need be looked at
+				return "", ""
+			}
+			within = append(within, b.family)
+		}
+	}
+	w, ok := j.p.reaches(d, e, r.families[dir][at.family], within...)
+	if !ok {
+		return "", ""
+	}
+	if e.Queue != "" {
+		return w, fmt.Sprintf("may %s outside what it is confined to, with queue %s", j.p.verb(d), e.Queue)
+	}
+	return w, "may " + j.p.verb(d) + " outside what it is confined to"
+}
+
+// boundaries resolves those of a rule for the principal. What it does not state of itself bounds nothing: no subject lies within it.
+func (j *trial) boundaries(r *rule, n int) []boundary {
+	if r.within != nil {
+		return r.within
+	}
+	if known, ok := j.bounds[n]; ok {
+		return known
+	}
+	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.completed())
+	out := []boundary{}
+	for _, b := range r.Within {
+		if bound, err := resolveBound(b, text); err == nil {
+			out = append(out, bound)
+		}
+	}
+	if j.bounds == nil {
+		j.bounds = map[int][]boundary{}
+	}
+	j.bounds[n] = out
+	return out
+}
+
+// placed finds an entry that stands in another account than the rule says. Where the account of a credential is not known, nothing is said.
+func (j *trial) placed(r *rule, d *Direction, e Entry, family subject.Pattern) (string, string) {
+	account := j.p.account(j.a)
+	if account == "" || account == r.Account {
+		return "", ""
+	}
+	w, ok := j.p.reaches(d, e, family)
+	if !ok {
+		return "", ""
+	}
+	return w, fmt.Sprintf("may %s this in account %s, which is for account %s only", j.p.verb(d), account, r.Account)
+}
+
+// account is where a principal stands: as its set says, else where all credentials of its profile do; "" where neither is known.
+func (p *Principal) account(a *auditor) string {
+	if p.Account != "" {
+		return p.Account
+	}
+	profile := a.profile(p.Profile)
+	if profile == nil {
+		return ""
+	}
+	account, known := a.accounts[profile.Name]
+	if !known {
+		if all := compile.Accounts(a.cfg.Contract, a.topology, profile); len(all) == 1 {
+			account = all[0]
+		}
+		a.accounts[profile.Name] = account
+	}
+	return account
+}
+
+// exceptions is what rows with an exception give one principal in one direction.
+type exceptions struct {
+	dir    compile.Dir
+	tokens []string // of the patterns of an origin: hole where the value is not known
+	queue  string
+}
+
+// excused reports whether rows with the rule's exception give the whole entry: by what they give, not by their names.
+func (j *trial) excused(r *rule, dir int, e Entry) bool {
+	if j.excepted == nil {
+		j.excepted = j.a.exceptions(j.p)
+	}
+	side := [2]compile.Dir{compile.Pub, compile.Sub}[dir]
+	tokens := e.Pattern.Tokens()
+	for _, x := range j.excepted[r.Exception] {
+		if x.dir == side && (x.queue == e.Queue || x.queue == hole) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceptions resolves what rows with an exception give to a principal: exactly, where it was compiled here, else by what it states of
+// itself.
+func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
+	out := map[string][]exceptions{}
+	profile := a.profile(p.Profile)
+	if profile == nil {
+		return out
+	}
+	if p.scope != nil {
+		grants, err := compile.Resolve(p.scope, p.Account)
+		if err != nil {
+			return out // it did not compile either
+		}
+		for _, g := range grants {
+			if g.Row.Exception != "" && !g.Deny {
+				out[g.Row.Exception] = append(out[g.Row.Exception], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue})
+			}
+		}
+		return out
+	}
+	origins, _, err := a.origins(profile, a.stated(p, profile), p.Space)
+	if err != nil {
+		return out
+	}
+	for _, o := range origins {
+		if row := a.rows[o.row]; row != nil && row.Exception != "" && !o.deny {
+			out[row.Exception] = append(out[row.Exception], exceptions{o.dir, o.tokens, o.queue})
+		}
+	}
+	return out
+}
