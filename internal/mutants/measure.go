@@ -99,7 +99,9 @@ func complete(contracts []*contract.Contract, results []result) error {
 	}
 	have := map[string]bool{}
 	for i := range results {
-		have[results[i].contract+" "+results[i].row] = true
+		if !slices.Contains(declaredClasses, results[i].class) { // a resource or profile may have the name of a row
+			have[results[i].contract+" "+results[i].row] = true
+		}
 	}
 	for _, c := range contracts {
 		for _, row := range c.Rows {

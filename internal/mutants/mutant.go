@@ -29,6 +29,9 @@ const (
 var classes = []string{classDeny, classWiden, classEpoch, classTail, classQueue, classInbox, classProfile, classUntrusted, classUntagged,
 	classAccount, classPlacement, classProtect, classSetting}
 
+// declaredClasses are those of faults in no row.
+var declaredClasses = []string{classPlacement, classProtect, classSetting}
+
 // mutant is one fault put into what a contract gives. Each attempt puts it into another base: it is equivalent where all of them are.
 type mutant struct {
 	contract, topology string
@@ -88,7 +91,15 @@ func (m *mutant) run(j *judges) (result, error) {
 			return result{m, survived, nil, o.gain, o.lawful}, nil
 		}
 	}
-	return result{m, equivalent, nil, fmt.Sprintf("whatever it admits is admitted without it, in each of %d samples", len(m.attempts)), ""}, nil
+	return result{m, equivalent, nil, m.proof(), ""}, nil
+}
+
+// proof says why a mutant is equivalent.
+func (m *mutant) proof() string {
+	if _, ok := m.attempts[0].(inContract); ok {
+		return "no setting is weaker, and no set of a profile admits more"
+	}
+	return fmt.Sprintf("the sets with it admit nothing that those without it do not, in each of %d", len(m.attempts))
 }
 
 // inSet puts a fault into the set of a base, or of a holder who has no credential in the account yet.
