@@ -189,7 +189,7 @@ func verbFamilies(scope *compile.Scope, verbs, on []string) (families []subject.
 	return families, verbOf, nil
 }
 
-// resolvePlace finds the subjects of what is placed: those that act on a resource, and those that it captures.
+// resolvePlace finds what is published to a resource that is placed: what acts on it, and what it captures.
 func (r *rule) resolvePlace(scope *compile.Scope, inv *contract.Invariant) error {
 	if len(inv.On) == 0 {
 		return nil
@@ -204,11 +204,7 @@ func (r *rule) resolvePlace(scope *compile.Scope, inv *contract.Invariant) error
 		if err != nil {
 			return err
 		}
-		for dir, on := range directionsOf(inv) {
-			if on {
-				r.families[dir] = append(r.families[dir], captured...)
-			}
-		}
+		r.families[publishing] = append(r.families[publishing], captured...)
 	}
 	return nil
 }
