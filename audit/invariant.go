@@ -57,8 +57,10 @@ type trial struct {
 	about    []involvement
 	self     map[string]string // its parameters, completed, once one was asked for that it does not state
 	hits     []ref
-	owned    map[ref]ownFamily       // of identity-token, once resolved for the principal
-	bounds   map[int][]boundary      // of confined
+	owned    map[ref]ownFamily  // of identity-token, once resolved for the principal
+	bounds   map[int][]boundary // of confined
+	closest  []boundary         // of confined: those of the last entry
+	nearRefs []ref
 	sides    map[int]*[2]sideHit     // of disjoint
 	excepted map[string][]exceptions // by the name of the exception
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
@@ -11,7 +12,7 @@ import (
 // confined finds a subject that lies in none of the families within which the holder must stay.
 func (j *trial) confined(r *rule, at ref, dir int, d *Direction, e Entry) (string, string) {
 	var within []subject.Pattern
-	for _, b := range j.boundaries(r, at.rule) {
+	for _, b := range j.boundaries(r, at.rule, dir, e) {
 		if b.admits(e.Queue) {
 			if subject.Covers(b.family, e.Pattern) && !strings.HasSuffix(string(e.Pattern), "*") { // most are, and no denies need be looked at
 				return "", ""
@@ -29,10 +30,16 @@ func (j *trial) confined(r *rule, at ref, dir int, d *Direction, e Entry) (strin
 	return w, "may " + j.p.verb(d) + " outside what it is confined to"
 }
 
-// boundaries resolves those of a rule for the principal. What it does not state of itself bounds nothing: no subject lies within it.
-func (j *trial) boundaries(r *rule, n int) []boundary {
+// boundaries are those of a rule that an entry overlaps, or all, resolved for the principal. What it does not state of itself bounds
+// nothing: no subject lies within it.
+func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 	if r.within != nil {
-		return r.within
+		j.closest = j.closest[:0]
+		j.nearRefs = r.near.overlapping(e.Pattern, dir == subscribing, j.nearRefs[:0])
+		for _, at := range j.nearRefs {
+			j.closest = append(j.closest, r.within[at.family])
+		}
+		return j.closest
 	}
 	if known, ok := j.bounds[n]; ok {
 		return known
@@ -40,8 +47,8 @@ func (j *trial) boundaries(r *rule, n int) []boundary {
 	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.completed())
 	out := []boundary{}
 	for _, b := range r.Within {
-		if bound, err := resolveBound(b, text); err == nil {
-			out = append(out, bound)
+		if bounds, err := resolveBound(j.set.scope, b, text); err == nil {
+			out = append(out, bounds...)
 		}
 	}
 	if j.bounds == nil {
@@ -54,15 +61,18 @@ func (j *trial) boundaries(r *rule, n int) []boundary {
 // placed finds an entry that stands in another account than the rule says. Where the account of a credential is not known, nothing is said.
 func (j *trial) placed(r *rule, d *Direction, e Entry, family subject.Pattern) (string, string) {
 	account := j.p.account(j.a)
-	if account == "" || account == r.Account {
+	if account == "" || slices.Contains(r.Places(), account) {
 		return "", ""
 	}
 	w, ok := j.p.reaches(d, e, family)
 	if !ok {
 		return "", ""
 	}
-	return w, fmt.Sprintf("may %s this in account %s, which is for account %s only", j.p.verb(d), account, r.Account)
+	return w, fmt.Sprintf("may %s this in account %s, which is for %s only", j.p.verb(d), account, accountsText(r))
 }
+
+// accountsText names the accounts of a placement.
+func accountsText(r *rule) string { return "account " + strings.Join(r.Places(), " or ") }
 
 // account is where a principal stands: as its set says, else where all credentials of its profile do; "" where neither is known.
 func (p *Principal) account(a *auditor) string {

@@ -28,11 +28,14 @@ func (r *rule) resolveWithin(scope *compile.Scope) error {
 			r.within = nil // they are resolved for each
 			return nil
 		}
-		bound, err := resolveBound(b, scope.Text)
+		bounds, err := resolveBound(scope, b, scope.Text)
 		if err != nil {
 			return err
 		}
-		r.within = append(r.within, bound)
+		r.within = append(r.within, bounds...)
+	}
+	for i, b := range r.within {
+		r.near.add(b.family, ref{0, i})
 	}
 	return nil
 }
@@ -47,17 +50,25 @@ func ofHolder(scope *compile.Scope, b contract.Bound) bool {
 	return false
 }
 
-func resolveBound(b contract.Bound, text func(contract.Template) (string, error)) (boundary, error) {
+func resolveBound(scope *compile.Scope, b contract.Bound, text func(contract.Template) (string, error)) ([]boundary, error) {
+	if len(b.Verbs) > 0 {
+		families, _, err := verbFamilies(scope, b.Verbs, b.On)
+		var out []boundary
+		for _, p := range families {
+			out = append(out, boundary{family: p})
+		}
+		return out, err
+	}
 	family, err := text(b.Family)
 	if err != nil {
-		return boundary{}, err
+		return nil, err
 	}
 	p, err := subject.ParseStrict(family)
 	if err != nil {
-		return boundary{}, err
+		return nil, err
 	}
 	queue, err := text(b.Queue)
-	return boundary{p, queue}, err
+	return []boundary{{p, queue}}, err
 }
 
 // holderText evaluates a template for a principal: names of a space, and the single tokens that the principal states of itself. What it does
@@ -86,7 +97,7 @@ func (s *ruleset) holderWord(profile *contract.Profile, p *Principal, part contr
 	name := part.Path[0]
 	if len(part.Path) == 1 && name != compile.SpaceParam {
 		value, ok := identity[name]
-		if own := p.inboxPrefix(); !ok && own != "" && keysInbox(profile, name) {
+		if own := p.inboxPrefix(); !ok && own != "" && s.keysInbox(profile, name) {
 			value, ok = strings.TrimPrefix(own, inboxPrefix+"_"), true
 		}
 		if ok {
@@ -106,9 +117,14 @@ func (s *ruleset) holderWord(profile *contract.Profile, p *Principal, part contr
 	return s.scope.Text(contract.Template{Source: "{" + strings.Join(part.Path, ".") + "}", Parts: []contract.Part{part}})
 }
 
-// keysInbox reports whether a parameter is the one that keys the connection's own inbox, which no tag states.
-func keysInbox(profile *contract.Profile, name string) bool {
-	return profile != nil && slices.ContainsFunc(profile.Params, func(p *contract.Param) bool {
-		return p.Name == name && p.Default == contract.DefaultUserKey
-	})
+// keysInbox reports whether a parameter is the one that keys the connection's own inbox, which no tag states: of some profile, where none
+// is known.
+func (s *ruleset) keysInbox(profile *contract.Profile, name string) bool {
+	keys := func(profile *contract.Profile) bool {
+		return slices.ContainsFunc(profile.Params, func(p *contract.Param) bool { return p.Name == name && p.Default == contract.DefaultUserKey })
+	}
+	if profile != nil {
+		return keys(profile)
+	}
+	return slices.ContainsFunc(contract.Sorted(s.profiles), keys)
 }

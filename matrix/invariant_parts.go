@@ -72,7 +72,7 @@ func (l *loader) tokensOf(inv *contract.Invariant, m source.Map) {
 func (l *loader) ruleParts(inv *contract.Invariant, m source.Map) {
 	inv.Why = oneOfList(m.Get("why"), whyNames)
 	if n := m.Get("account"); n.Given() {
-		inv.Account = l.declaredAccount(n, l.ruleTopologies(inv))
+		l.ruleAccounts(inv, n)
 	}
 	if n := m.Get("exception"); n.Given() {
 		inv.Exception = l.declaredException(n)
@@ -87,6 +87,21 @@ func (l *loader) ruleParts(inv *contract.Invariant, m source.Map) {
 		}
 	}
 	l.ruleSettings(inv, m)
+}
+
+// ruleAccounts reads the account of an invariant, or the list of those that a placement admits.
+func (l *loader) ruleAccounts(inv *contract.Invariant, n source.Node) {
+	in := l.ruleTopologies(inv)
+	if inv.Kind != contract.Placement || !n.IsList() {
+		inv.Account = l.declaredAccount(n, in)
+		return
+	}
+	n.Strings() // each once
+	for _, item := range n.Elements() {
+		if item.IsText() {
+			inv.Accounts = append(inv.Accounts, l.declaredAccount(item, in))
+		}
+	}
 }
 
 // ruleTopologies are those in which an invariant holds.
@@ -117,6 +132,10 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 	}
 	for _, item := range n.Items() {
 		text, queue := item, source.Node{}
+		if item.IsMap() && item.Has("verbs") {
+			inv.Within = append(inv.Within, l.withinVerbs(inv, item.Map("verbs", "on")))
+			continue
+		}
 		if item.IsMap() {
 			m := item.Map("family", "queue")
 			text, queue = m.Need("family"), m.Need("queue")
@@ -133,10 +152,24 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 	}
 }
 
+// withinVerbs reads the subjects of verbs as a bound of what is published.
+func (l *loader) withinVerbs(inv *contract.Invariant, m source.Map) contract.Bound {
+	b := contract.Bound{Verbs: verbList(m.Need("verbs")), On: declaredList(m.Get("on"), l.c.Resources, "resource")}
+	l.verbsOn(b.Verbs, m)
+	if inv.Direction == contract.DirSubscribe {
+		m.Get("verbs").Fail("verbs of what is subscribed", "", "families", "verbs are published")
+	}
+	return b
+}
+
 // boundSubject checks a template against every profile that binds all of its names; some profile must. One that binds none of them never
 // has the subject.
 func (l *loader) boundSubject(n source.Node, t contract.Template, holders []string) {
 	var envs, some []*env
+	all := len(holders) == 0
+	if all {
+		holders = contract.SortedKeys(l.c.Profiles)
+	}
 	for _, name := range holders {
 		if e := l.envs[name]; e != nil {
 			envs = append(envs, e.given(true))
@@ -147,7 +180,11 @@ func (l *loader) boundSubject(n source.Node, t contract.Template, holders []stri
 			some = append(some, e)
 		}
 	}
-	if len(some) == 0 {
+	switch {
+	case len(some) > 0:
+	case all:
+		some = []*env{l.spaceEnv()}
+	default:
 		some = envs
 	}
 	if len(some) > 0 {
@@ -208,11 +245,21 @@ func (l *loader) ruleSettings(inv *contract.Invariant, m source.Map) {
 		return
 	}
 	n.Fields() // not empty
-	given := n.MapRefusing(refused(streamKeys, nil), slices.Concat(resourceFlags, contract.SortedKeys(bucketAliases), writable(streamKeys))...)
+	fixed := append(slices.Clone(contract.AbsentKeys), "subjects")
+	given := n.MapRefusing(refused(streamKeys, fixed), slices.Concat(resourceFlags, fixed, contract.SortedKeys(bucketAliases), writable(streamKeys))...)
 	inv.Settings = settings(given, streamKeys, bucketAliases)
 	for _, flag := range resourceFlags {
 		if v := given.Get(flag); v.Given() {
 			inv.Settings[flag] = v.Bool()
+		}
+	}
+	for _, key := range fixed {
+		switch v := given.Get(key); {
+		case v.Given() && key == "subjects" && v.IsList():
+			inv.Settings[key] = contract.SubjectList(l.familyList(v))
+		case v.Given():
+			v.OneOf("none")
+			inv.Settings[key] = nil
 		}
 	}
 }
