@@ -131,19 +131,22 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 		return
 	}
 	for _, item := range n.Items() {
-		text, queue := item, source.Node{}
+		text, queue, unbound := item, source.Node{}, source.Node{}
 		if item.IsMap() && item.Has("verbs") {
 			inv.Within = append(inv.Within, l.withinVerbs(inv, item.Map("verbs", "on")))
 			continue
 		}
 		if item.IsMap() {
-			m := item.Map("family", "queue")
-			text, queue = m.Need("family"), m.Need("queue")
+			m := item.Map("family", "queue", "unbound")
+			text, queue, unbound = m.Need("family"), m.Get("queue"), m.Get("unbound")
+			if !unbound.Given() {
+				m.Need("queue")
+			}
 			if inv.Direction != contract.DirSubscribe {
 				queue.Fail("queue of what is published", "", "direction: subscribe", "")
 			}
 		}
-		b := contract.Bound{}
+		b := contract.Bound{Unbound: unbound.OneOf("*")}
 		b.Family, _ = profiles.Template(text)
 		b.Queue, _ = profiles.Template(queue)
 		l.boundSubject(text, b.Family, inv.Profiles)
