@@ -30,8 +30,8 @@ func (j *trial) confined(r *rule, at ref, dir int, d *Direction, e Entry) (strin
 	return w, "may " + j.p.verb(d) + " outside what it is confined to"
 }
 
-// boundaries are those of a rule that an entry overlaps, or all, resolved for the principal. What its profile does not have bounds nothing:
-// no subject lies within it.
+// boundaries are those of a rule that an entry overlaps, or all, resolved for the principal. What it does not state of itself bounds
+// nothing: no subject lies within it.
 func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 	if r.within != nil {
 		j.closest = j.closest[:0]
@@ -44,9 +44,9 @@ func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 	if known, ok := j.bounds[n]; ok {
 		return known
 	}
-	profile, out := j.a.profile(j.p.Profile), []boundary{}
+	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.completed())
+	out := []boundary{}
 	for _, b := range r.Within {
-		text := j.set.holderText(j.p, profile, j.completed(), b.Unbound)
 		if bounds, err := resolveBound(j.set.scope, b, text); err == nil {
 			out = append(out, bounds...)
 		}

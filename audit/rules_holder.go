@@ -13,17 +13,12 @@ import (
 // boundary is a family within which an entry must lie, resolved for a holder.
 type boundary struct {
 	family subject.Pattern
-	queue  string // "": with any queue, or none; anyQueue: with one
+	queue  string // "" : with any queue, or none
 }
-
-// anyQueue is the queue of a boundary that names a parameter which the credential does not state.
-const anyQueue = "*"
 
 // admits reports whether an entry of this queue lies within the boundary, as far as its subjects do. A plain boundary takes a queue entry
 // too, which admits less.
-func (b boundary) admits(queue string) bool {
-	return b.queue == "" || b.queue == queue || b.queue == anyQueue && queue != ""
-}
+func (b boundary) admits(queue string) bool { return b.queue == "" || b.queue == queue }
 
 // resolveWithin resolves the boundaries of a confined rule that are the same for every holder.
 func (r *rule) resolveWithin(scope *compile.Scope) error {
@@ -76,14 +71,9 @@ func resolveBound(scope *compile.Scope, b contract.Bound, text func(contract.Tem
 	return []boundary{{p, queue}}, err
 }
 
-// unstated stands for a parameter that a credential does not state.
-const unstated = "\x00"
-
-// holderText evaluates a template for a principal: names of a space, and the single tokens that the principal states of itself. A parameter
-// that its profile has and a credential does not state may be anything: the token that it stands in becomes "*". One that a sample was not
-// given is what unbound says, or an error, as what no profile of the kind has is.
-func (s *ruleset) holderText(p *Principal, profile *contract.Profile, identity map[string]string,
-	unbound string) func(contract.Template) (string, error) {
+// holderText evaluates a template for a principal: names of a space, and the single tokens that the principal states of itself. What it does
+// not state is an error.
+func (s *ruleset) holderText(profile *contract.Profile, p *Principal, identity map[string]string) func(contract.Template) (string, error) {
 	var text func(contract.Template) (string, error)
 	text = func(t contract.Template) (string, error) {
 		var b strings.Builder
@@ -91,9 +81,6 @@ func (s *ruleset) holderText(p *Principal, profile *contract.Profile, identity m
 			word, err := part.Lit, error(nil)
 			if part.Path != nil {
 				word, err = s.holderWord(profile, p, part, identity, text)
-				if _, stated := identity[part.Path[0]]; err != nil && !stated && len(part.Path) == 1 && s.gives(profile, part.Path[0]) {
-					word, err = absent(p, unbound, err)
-				}
 			}
 			if err != nil {
 				return "", err
@@ -102,33 +89,7 @@ func (s *ruleset) holderText(p *Principal, profile *contract.Profile, identity m
 		}
 		return b.String(), nil
 	}
-	return func(t contract.Template) (string, error) {
-		whole, err := text(t)
-		tokens := strings.Split(whole, ".")
-		for i, token := range tokens {
-			if strings.Contains(token, unstated) {
-				tokens[i] = anyQueue
-			}
-		}
-		return strings.Join(tokens, "."), err
-	}
-}
-
-// absent is what stands for a parameter of the profile that a principal does not state.
-func absent(p *Principal, unbound string, err error) (string, error) {
-	switch {
-	case !p.Sampled:
-		return unstated, nil
-	case unbound != "":
-		return unbound, nil
-	}
-	return "", err
-}
-
-// gives reports whether a profile has a parameter that may stand in a credential's subjects, and is not what keys its inbox.
-func (s *ruleset) gives(profile *contract.Profile, name string) bool {
-	return profile != nil && !s.keysInbox(profile, name) &&
-		slices.ContainsFunc(profile.Params, func(p *contract.Param) bool { return p.Name == name })
+	return text
 }
 
 func (s *ruleset) holderWord(profile *contract.Profile, p *Principal, part contract.Part, identity map[string]string,

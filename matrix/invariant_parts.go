@@ -131,22 +131,19 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 		return
 	}
 	for _, item := range n.Items() {
-		text, queue, unbound := item, source.Node{}, source.Node{}
+		text, queue := item, source.Node{}
 		if item.IsMap() && item.Has("verbs") {
 			inv.Within = append(inv.Within, l.withinVerbs(inv, item.Map("verbs", "on")))
 			continue
 		}
 		if item.IsMap() {
-			m := item.Map("family", "queue", "unbound")
-			text, queue, unbound = m.Need("family"), m.Get("queue"), m.Get("unbound")
-			if !unbound.Given() {
-				m.Need("queue")
-			}
+			m := item.Map("family", "queue")
+			text, queue = m.Need("family"), m.Need("queue")
 			if inv.Direction != contract.DirSubscribe {
 				queue.Fail("queue of what is published", "", "direction: subscribe", "")
 			}
 		}
-		b := contract.Bound{Unbound: unbound.OneOf("*")}
+		b := contract.Bound{}
 		b.Family, _ = profiles.Template(text)
 		b.Queue, _ = profiles.Template(queue)
 		l.boundSubject(text, b.Family, inv.Profiles)
@@ -201,7 +198,7 @@ func (l *loader) wholeTokens(n source.Node, t contract.Template, envs []*env) {
 	for _, path := range t.Paths() {
 		known := len(path) == 1
 		for _, e := range envs {
-			if b, p := e.resolve(path); !p.found() && len(b.resources) > 0 {
+			if b, p := e.resolve(path[:1]); !p.found() && len(b.resources) > 0 {
 				known = true
 			}
 		}

@@ -19,8 +19,6 @@ type Bound struct {
 	Queue  Template // zero: with any queue, or none
 	Verbs  []string // in place of Family: on the resources of On, or on any
 	On     []string
-
-	Unbound string // what optional parameters that a holder was not given become; "": it has no such subject
 }
 
 // Side is one of two authorities that no credential may hold together.
