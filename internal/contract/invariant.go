@@ -7,8 +7,10 @@ const (
 	DirBoth      = "both"
 )
 
-// Bound is a family within which something must lie. It may name parameters and derived names of the profiles.
+// Bound is a family within which something must lie. It may name parameters and derived names of the profiles, and the elements of their
+// lists: then it is one family for each binding of Each.
 type Bound struct {
+	Each   []Each
 	Family Template
 	Queue  Template // zero: with any queue, or none
 }
