@@ -41,7 +41,7 @@ func Compiled(cfg Config, scope *compile.Scope, profile *contract.Profile, set *
 	}
 	p := a.setPrincipal(set)
 	a.place(p, profile.Name)
-	p.Identity, p.scope = scopeIdentity(scope, profile), scope
+	p.Identity, p.scope, p.given = scopeIdentity(scope, profile), scope, scope
 	a.invariants(p)
 	if err := a.probs.Err(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (a *auditor) sample(profile *contract.Profile, in compile.Input, repeat boo
 		p := a.setPrincipal(set)
 		a.place(p, profile.Name)
 		p.Identity, p.Sampled, p.repeat = scopeIdentity(scope, profile), true, repeat
-		p.Inbox, p.scope = inboxNonce(profile, p.Identity), scope
+		p.Inbox, p.scope, p.given = inboxNonce(profile, p.Identity), scope, scope
 		a.measure(p, profile, set)
 		a.judge(p)
 	}

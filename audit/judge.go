@@ -17,11 +17,12 @@ type Judge struct {
 type Holder struct {
 	profile  *contract.Profile
 	identity map[string]string
+	scope    *compile.Scope
 }
 
 // NewHolder is the holder of a profile in a scope.
 func NewHolder(scope *compile.Scope, profile *contract.Profile) Holder {
-	return Holder{profile: profile, identity: scopeIdentity(scope, profile)}
+	return Holder{profile: profile, identity: scopeIdentity(scope, profile), scope: scope}
 }
 
 // NewJudge resolves the invariants of a contract once for all sets.
@@ -45,7 +46,7 @@ func (j *Judge) Set(h Holder, set *compile.PermissionSet) ([]Finding, error) {
 	p := a.setPrincipal(set)
 	if h.profile != nil {
 		a.place(p, h.profile.Name)
-		p.Identity, p.Sampled = h.identity, true
+		p.Identity, p.Sampled, p.given = h.identity, true, h.scope
 		p.Inbox = inboxNonce(h.profile, p.Identity)
 	}
 	a.judge(p)

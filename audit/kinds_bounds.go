@@ -44,12 +44,10 @@ func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 	if known, ok := j.bounds[n]; ok {
 		return known
 	}
-	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.completed())
+	h := &stated{contract: j.a.cfg.Contract, set: j.set, profile: j.a.profile(j.p.Profile), p: j.p, identity: j.completed()}
 	out := []boundary{}
 	for _, b := range r.Within {
-		if bounds, err := resolveBound(j.set.scope, b, text); err == nil {
-			out = append(out, bounds...)
-		}
+		out = append(out, h.boundaries(b)...)
 	}
 	if j.bounds == nil {
 		j.bounds = map[int][]boundary{}

@@ -131,23 +131,26 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 		return
 	}
 	for _, item := range n.Items() {
-		text, queue := item, source.Node{}
 		if item.IsMap() && item.Has("verbs") {
 			inv.Within = append(inv.Within, l.withinVerbs(inv, item.Map("verbs", "on")))
 			continue
 		}
+		text, queue, r := item, source.Node{}, &rowReader{l: l, row: &contract.Row{}, envs: l.holderEnvs(inv.Profiles)}
 		if item.IsMap() {
-			m := item.Map("family", "queue")
-			text, queue = m.Need("family"), m.Need("queue")
-			if inv.Direction != contract.DirSubscribe {
+			r.m = item.Map("family", "queue", "each")
+			text, queue = r.m.Need("family"), r.m.Get("queue")
+			someOf(r.m, []string{"queue", "each"})
+			if queue.Given() && inv.Direction != contract.DirSubscribe {
 				queue.Fail("queue of what is published", "", "direction: subscribe", "")
 			}
+			r.holdersOfLists()
+			r.eaches()
 		}
-		b := contract.Bound{}
+		b := contract.Bound{Each: r.row.Each}
 		b.Family, _ = profiles.Template(text)
 		b.Queue, _ = profiles.Template(queue)
-		l.boundSubject(text, b.Family, inv.Profiles)
-		l.boundSubject(queue, b.Queue, inv.Profiles)
+		l.boundSubject(text, b, b.Family, r.envs, len(inv.Profiles) == 0)
+		l.boundSubject(queue, b, b.Queue, r.envs, len(inv.Profiles) == 0)
 		inv.Within = append(inv.Within, b)
 	}
 }
@@ -162,12 +165,10 @@ func (l *loader) withinVerbs(inv *contract.Invariant, m source.Map) contract.Bou
 	return b
 }
 
-// boundSubject checks a template against every profile that binds all of its names; some profile must. One that binds none of them never
-// has the subject.
-func (l *loader) boundSubject(n source.Node, t contract.Template, holders []string) {
-	var envs, some []*env
-	all := len(holders) == 0
-	if all {
+// holderEnvs are the scopes of profiles for templates that only hold where all of their names are bound.
+func (l *loader) holderEnvs(holders []string) []*env {
+	var envs []*env
+	if len(holders) == 0 {
 		holders = contract.SortedKeys(l.c.Profiles)
 	}
 	for _, name := range holders {
@@ -175,6 +176,34 @@ func (l *loader) boundSubject(n source.Node, t contract.Template, holders []stri
 			envs = append(envs, e.given(true))
 		}
 	}
+	return envs
+}
+
+// holdersOfLists leaves the profiles that have the lists which the family iterates over, if any has: for the others it is no family.
+func (r *rowReader) holdersOfLists() {
+	some := slices.DeleteFunc(slices.Clone(r.envs), func(e *env) bool {
+		for _, item := range r.m.Get("each").Elements() {
+			over, as, err := splitEach(textOf(item))
+			if err != "" || strings.HasPrefix(over, "[") {
+				continue
+			}
+			b, p := e.element(strings.Split(over, "."))
+			if p.found() {
+				return true
+			}
+			e = e.with(as, b)
+		}
+		return false
+	})
+	if len(some) > 0 {
+		r.envs = some
+	}
+}
+
+// boundSubject checks a template against every profile that binds all of its names; some profile must. One that binds none of them never
+// has the subject. A template about all profiles may be about the space alone.
+func (l *loader) boundSubject(n source.Node, b contract.Bound, t contract.Template, envs []*env, all bool) {
+	var some []*env
 	for _, e := range envs {
 		if len(e.text(t)) == 0 {
 			some = append(some, e)
@@ -189,14 +218,14 @@ func (l *loader) boundSubject(n source.Node, t contract.Template, holders []stri
 	}
 	if len(some) > 0 {
 		l.checkSubject(n, t, some...)
-		l.wholeTokens(n, t, some)
+		l.wholeTokens(n, b, t, some)
 	}
 }
 
-// wholeTokens refuses what no credential states: the fields of records.
-func (l *loader) wholeTokens(n source.Node, t contract.Template, envs []*env) {
+// wholeTokens refuses what no credential states: the fields of records, but those of elements.
+func (l *loader) wholeTokens(n source.Node, b contract.Bound, t contract.Template, envs []*env) {
 	for _, path := range t.Paths() {
-		known := len(path) == 1
+		known := len(path) == 1 || slices.ContainsFunc(b.Each, func(e contract.Each) bool { return e.As == path[0] })
 		for _, e := range envs {
 			if b, p := e.resolve(path[:1]); !p.found() && len(b.resources) > 0 {
 				known = true
