@@ -33,9 +33,9 @@ func (h *stated) boundaries(b contract.Bound) (out []boundary) {
 		out, _ = resolveBound(h.set.scope, b, h.set.scope.Text)
 		return out
 	}
-	if h.p.given != nil && len(b.Each) > 0 {
+	if h.p.given != nil && len(b.Each)+len(b.When) > 0 {
 		// A list that the profile lacks has no elements; a text that cannot be resolved bounds nothing.
-		_ = h.p.given.Each(b.Each, nil, func(s *compile.Scope) error {
+		_ = h.p.given.Each(b.Each, b.When, func(s *compile.Scope) error {
 			if bounds, err := resolveBound(s, b, s.Text); err == nil {
 				out = append(out, bounds...)
 			}

@@ -130,23 +130,24 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 	if !n.Given() {
 		return
 	}
-	for _, item := range n.Items() {
+	for _, item := range n.Elements() { // none: nothing at all
 		if item.IsMap() && item.Has("verbs") {
 			inv.Within = append(inv.Within, l.withinVerbs(inv, item.Map("verbs", "on")))
 			continue
 		}
 		text, queue, r := item, source.Node{}, &rowReader{l: l, row: &contract.Row{}, envs: l.holderEnvs(inv.Profiles)}
 		if item.IsMap() {
-			r.m = item.Map("family", "queue", "each")
+			r.m = item.Map("family", "queue", "each", "when")
 			text, queue = r.m.Need("family"), r.m.Get("queue")
-			someOf(r.m, []string{"queue", "each"})
+			someOf(r.m, []string{"queue", "each", "when"})
 			if queue.Given() && inv.Direction != contract.DirSubscribe {
 				queue.Fail("queue of what is published", "", "direction: subscribe", "")
 			}
 			r.holdersOfLists()
 			r.eaches()
+			r.row.When = conditions(r.m.Get("when"), r.envs)
 		}
-		b := contract.Bound{Each: r.row.Each}
+		b := contract.Bound{Each: r.row.Each, When: r.row.When}
 		b.Family, _ = profiles.Template(text)
 		b.Queue, _ = profiles.Template(queue)
 		l.boundSubject(text, b, b.Family, r.envs, len(inv.Profiles) == 0)

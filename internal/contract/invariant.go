@@ -13,9 +13,10 @@ const (
 )
 
 // Bound is a family within which something must lie, which may name parameters and derived names of the profiles, and the elements of
-// their lists: then it is one family for each binding of Each. Or it is the subjects on which verbs act.
+// their lists: then it is one family for each binding of Each that meets When. Or it is the subjects on which verbs act.
 type Bound struct {
 	Each   []Each
+	When   []Cond
 	Family Template
 	Queue  Template // zero: with any queue, or none
 	Verbs  []string // in place of Family: on the resources of On, or on any
