@@ -248,3 +248,14 @@ func (a *auditor) names(profiles []string, p *Principal) bool {
 		return profile != nil && profile.Trust == contract.TrustUntrusted
 	})
 }
+
+// allUntrusted reports whether a list names every untrusted profile: what bounds them all bounds a credential of no known profile, which
+// may be any of them.
+func (a *auditor) allUntrusted(profiles []string) bool {
+	for name, profile := range a.cfg.Contract.Profiles {
+		if profile.Trust == contract.TrustUntrusted && !slices.Contains(profiles, name) {
+			return false
+		}
+	}
+	return true
+}

@@ -29,9 +29,9 @@ type stated struct {
 // boundaries resolves a family: exactly, once per element of the lists that it names, where the principal's parameters are known. Of a
 // credential that was read, what its profile has no tag for is open, since no such credential states it.
 func (h *stated) boundaries(b contract.Bound) (out []boundary) {
-	if h.p.given != nil && len(b.Each) > 0 {
+	if h.p.given != nil && len(b.Each)+len(b.When) > 0 {
 		// A list that the profile lacks has no elements; a text that cannot be resolved bounds nothing.
-		_ = h.p.given.Each(b.Each, nil, func(s *compile.Scope) error {
+		_ = h.p.given.Each(b.Each, b.When, func(s *compile.Scope) error {
 			if bound, err := resolveBound(b, s.Text); err == nil {
 				out = append(out, bound)
 			}

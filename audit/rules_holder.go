@@ -37,7 +37,7 @@ func (r *rule) resolveWithin(scope *compile.Scope) error {
 
 // ofHolder reports whether a boundary names something that a space alone does not say.
 func ofHolder(scope *compile.Scope, b contract.Bound) bool {
-	if len(b.Each) > 0 {
+	if len(b.Each)+len(b.When) > 0 {
 		return true
 	}
 	for _, t := range []contract.Template{b.Family, b.Queue} {

@@ -115,19 +115,20 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 	if !n.Given() {
 		return
 	}
-	for _, item := range n.Items() {
+	for _, item := range n.Elements() { // none: nothing at all
 		text, queue, r := item, source.Node{}, &rowReader{l: l, row: &contract.Row{}, envs: l.holderEnvs(inv.Profiles)}
 		if item.IsMap() {
-			r.m = item.Map("family", "queue", "each")
+			r.m = item.Map("family", "queue", "each", "when")
 			text, queue = r.m.Need("family"), r.m.Get("queue")
-			someOf(r.m, []string{"queue", "each"})
+			someOf(r.m, []string{"queue", "each", "when"})
 			if queue.Given() && inv.Direction != contract.DirSubscribe {
 				queue.Fail("queue of what is published", "", "direction: subscribe", "")
 			}
 			r.holdersOfLists()
 			r.eaches()
+			r.row.When = conditions(r.m.Get("when"), r.envs)
 		}
-		b := contract.Bound{Each: r.row.Each}
+		b := contract.Bound{Each: r.row.Each, When: r.row.When}
 		b.Family, _ = profiles.Template(text)
 		b.Queue, _ = profiles.Template(queue)
 		l.boundSubject(text, b, b.Family, r.envs)
@@ -191,7 +192,7 @@ func (l *loader) wholeTokens(n source.Node, b contract.Bound, t contract.Templat
 	for _, path := range t.Paths() {
 		known := len(path) == 1 || slices.ContainsFunc(b.Each, func(e contract.Each) bool { return e.As == path[0] })
 		for _, e := range envs {
-			if b, p := e.resolve(path); !p.found() && len(b.resources) > 0 {
+			if b, p := e.resolve(path[:1]); !p.found() && len(b.resources) > 0 {
 				known = true
 			}
 		}

@@ -8,9 +8,10 @@ const (
 )
 
 // Bound is a family within which something must lie. It may name parameters and derived names of the profiles, and the elements of their
-// lists: then it is one family for each binding of Each.
+// lists: then it is one family for each binding of Each that meets When.
 type Bound struct {
 	Each   []Each
+	When   []Cond
 	Family Template
 	Queue  Template // zero: with any queue, or none
 }
