@@ -24,10 +24,11 @@ type auditor struct {
 	cfg      Config
 	topology *contract.Topology
 	rows     map[string]*contract.Row
-	rules    map[string]*ruleset // of a space, once resolved
-	said     map[string]string   // of a row: its residuals in words
-	accounts map[string]string   // of a profile: where all its credentials stand, "" where there are several
-	shapes   map[string]*shape   // of a profile in a space, once compiled
+	rules    map[string]*ruleset           // of a space, once resolved
+	said     map[string]string             // of a row: its residuals in words
+	accounts map[string]string             // of a profile: where all its credentials stand, "" where there are several
+	bounds   map[heldTo]map[int][]boundary // of confined rules, resolved
+	shapes   map[string]*shape             // of a profile in a space, once compiled
 	out      Report
 	seen     map[string]int  // what was reported of the contract or of one file, and as which finding
 	read     map[string]bool // files that were judged
@@ -36,7 +37,7 @@ type auditor struct {
 }
 
 func newAuditor(cfg Config) (*auditor, error) {
-	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{}, said: map[string]string{}, seen: map[string]int{}, read: map[string]bool{}, profiles: map[string]bool{}}
+	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{}, bounds: map[heldTo]map[int][]boundary{}, said: map[string]string{}, seen: map[string]int{}, read: map[string]bool{}, profiles: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, residuals: map[string]string{}}
 	a.out.Checked.Invariants = len(Checks())
 	c := cfg.Contract

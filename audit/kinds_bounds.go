@@ -41,6 +41,9 @@ func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 		}
 		return j.closest
 	}
+	if j.bounds == nil {
+		j.bounds = j.a.boundsOf(j.p.given, j.set)
+	}
 	if known, ok := j.bounds[n]; ok {
 		return known
 	}
@@ -49,11 +52,26 @@ func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 	for _, b := range r.Within {
 		out = append(out, h.boundaries(b)...)
 	}
-	if j.bounds == nil {
-		j.bounds = map[int][]boundary{}
-	}
 	j.bounds[n] = out
 	return out
+}
+
+// boundsOf is what is resolved already for the parameters of a holder: many sets can be judged as its.
+func (a *auditor) boundsOf(given *compile.Scope, set *ruleset) map[int][]boundary {
+	if given == nil {
+		return map[int][]boundary{}
+	}
+	at := heldTo{given, set}
+	if a.bounds[at] == nil {
+		a.bounds[at] = map[int][]boundary{}
+	}
+	return a.bounds[at]
+}
+
+// heldTo names a holder's parameters and the rules that it is held to.
+type heldTo struct {
+	given *compile.Scope
+	set   *ruleset
 }
 
 // placed finds an entry that stands in another account than the rule says. Where the account of a credential is not known, nothing is said.
