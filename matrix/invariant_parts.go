@@ -198,7 +198,7 @@ func (l *loader) wholeTokens(n source.Node, t contract.Template, envs []*env) {
 	for _, path := range t.Paths() {
 		known := len(path) == 1
 		for _, e := range envs {
-			if b, p := e.resolve(path); !p.found() && len(b.resources) > 0 {
+			if b, p := e.resolve(path[:1]); !p.found() && len(b.resources) > 0 {
 				known = true
 			}
 		}
