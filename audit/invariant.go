@@ -169,7 +169,7 @@ func (s *ruleset) about(a *auditor, p *Principal) []involvement {
 	for i := range s.rules {
 		r := &s.rules[i]
 		switch {
-		case len(r.Profiles) > 0 && !a.names(r.Profiles, p), r.Kind == KindConfined && p.Profile == "" && !a.allUntrusted(r.Profiles):
+		case len(r.Profiles) > 0 && (!a.names(r.Profiles, p) || r.Kind == KindConfined && p.Profile == "" && !a.allUntrusted(r.Profiles)):
 		case p.Profile == "" || !slices.Contains(r.By, p.Profile):
 			out[i] = involved
 		case r.Kind == KindExclusiveRead && r.Queued, r.Kind == KindVerbHolders && len(r.Why) > 0:
