@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
-	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -117,25 +116,14 @@ type exceptions struct {
 	queue  string
 }
 
-// overlaid is the exception of all rows of an overlay: what it adds to a profile of its base is beside what the base confines that to, and
-// its load has proved that it reaches nothing of the base.
-const overlaid = "*"
-
 // excused reports whether rows with the rule's exception give the whole entry: by what they give, not by their names.
 func (j *trial) excused(r *rule, dir int, e Entry) bool {
-	name := r.Exception
-	if name == "" && r.Kind == KindConfined && !r.Overlay {
-		name = overlaid
-	}
-	if name == "" {
-		return false
-	}
 	if j.excepted == nil {
 		j.excepted = j.a.exceptions(j.p)
 	}
 	side := [2]compile.Dir{compile.Pub, compile.Sub}[dir]
 	tokens := e.Pattern.Tokens()
-	for _, x := range j.excepted[name] {
+	for _, x := range j.excepted[r.Exception] {
 		if x.dir == side && (x.queue == e.Queue || x.queue == hole) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
 			return true
 		}
@@ -157,8 +145,8 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 			return out // it did not compile either
 		}
 		for _, g := range grants {
-			if name := exceptionOf(g.Row); name != "" && !g.Deny {
-				out[name] = append(out[name], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue})
+			if g.Row.Exception != "" && !g.Deny {
+				out[g.Row.Exception] = append(out[g.Row.Exception], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue})
 			}
 		}
 		return out
@@ -168,20 +156,9 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 		return out
 	}
 	for _, o := range origins {
-		if name := exceptionOf(a.rows[o.row]); name != "" && !o.deny {
-			out[name] = append(out[name], exceptions{o.dir, o.tokens, o.queue})
+		if row := a.rows[o.row]; row != nil && row.Exception != "" && !o.deny {
+			out[row.Exception] = append(out[row.Exception], exceptions{o.dir, o.tokens, o.queue})
 		}
 	}
 	return out
-}
-
-// exceptionOf is the exception that a row states, or is by being an overlay's.
-func exceptionOf(row *contract.Row) string {
-	switch {
-	case row == nil:
-		return ""
-	case row.Exception == "" && row.Overlay:
-		return overlaid
-	}
-	return row.Exception
 }
