@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -118,12 +119,24 @@ type exceptions struct {
 
 // excused reports whether rows with the rule's exception give the whole entry: by what they give, not by their names.
 func (j *trial) excused(r *rule, dir int, e Entry) bool {
+	if r.Exception == "" && (r.Kind != KindConfined || r.Overlay || j.a.cfg.Contract.Base == nil) {
+		return false
+	}
 	if j.excepted == nil {
 		j.excepted = j.a.exceptions(j.p)
 	}
+	return r.Exception != "" && j.given(r.Exception, dir, e) || r.Kind == KindConfined && !r.Overlay && j.given(byOverlay, dir, e)
+}
+
+// byOverlay stands for the exception of every row of an overlay: a card of the base says what a profile holds of the base, and loading the
+// overlay has kept its rows off that.
+const byOverlay = "\x00"
+
+// given reports whether rows with an exception give the whole entry.
+func (j *trial) given(exception string, dir int, e Entry) bool {
 	side := [2]compile.Dir{compile.Pub, compile.Sub}[dir]
 	tokens := e.Pattern.Tokens()
-	for _, x := range j.excepted[r.Exception] {
+	for _, x := range j.excepted[exception] {
 		if x.dir == side && (x.queue == e.Queue || x.queue == hole) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
 			return true
 		}
@@ -145,8 +158,8 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 			return out // it did not compile either
 		}
 		for _, g := range grants {
-			if g.Row.Exception != "" && !g.Deny {
-				out[g.Row.Exception] = append(out[g.Row.Exception], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue})
+			if !g.Deny {
+				record(out, g.Row, exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue})
 			}
 		}
 		return out
@@ -156,9 +169,18 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 		return out
 	}
 	for _, o := range origins {
-		if row := a.rows[o.row]; row != nil && row.Exception != "" && !o.deny {
-			out[row.Exception] = append(out[row.Exception], exceptions{o.dir, o.tokens, o.queue})
+		if row := a.rows[o.row]; row != nil && !o.deny {
+			record(out, row, exceptions{o.dir, o.tokens, o.queue})
 		}
 	}
 	return out
+}
+
+func record(out map[string][]exceptions, row *contract.Row, x exceptions) {
+	if row.Exception != "" {
+		out[row.Exception] = append(out[row.Exception], x)
+	}
+	if row.Overlay {
+		out[byOverlay] = append(out[byOverlay], x)
+	}
 }
