@@ -31,11 +31,12 @@ type auditor struct {
 	cfg      Config
 	topology *contract.Topology
 	rows     map[string]*contract.Row
-	rules    map[string]*ruleset  // of a space, once resolved
-	compares map[[2]string]bool   // of a profile's parameter: whether a condition compares it
-	noted    map[residualKey]bool // residuals that were noted, of the contract or of one file
-	accounts map[string]string    // of a profile: where all its credentials stand, "" where there are several
-	shapes   map[string]*shape    // of a profile in a space, once compiled
+	rules    map[string]*ruleset           // of a space, once resolved
+	compares map[[2]string]bool            // of a profile's parameter: whether a condition compares it
+	noted    map[residualKey]bool          // residuals that were noted, of the contract or of one file
+	accounts map[string]string             // of a profile: where all its credentials stand, "" where there are several
+	bounds   map[heldTo]map[int][]boundary // of confined rules, resolved
+	shapes   map[string]*shape             // of a profile in a space, once compiled
 	trust    *trust
 	stores   map[string]*stores
 	words    map[string]residualText // of a row's residuals
@@ -58,8 +59,8 @@ type auditor struct {
 
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
-		compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{}, read: map[string]bool{},
-		profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
+		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
+		read: map[string]bool{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: append(Rules(cfg.Contract), PolicyRules(cfg.Rules)...), now: cfg.Now}
@@ -341,4 +342,15 @@ func (a *auditor) names(profiles []string, p *Principal) bool {
 		profile := a.profile(name)
 		return profile != nil && profile.Trust == contract.TrustUntrusted
 	})
+}
+
+// allUntrusted reports whether a list names every untrusted profile: what bounds them all bounds a credential of no known profile, which
+// may be any of them.
+func (a *auditor) allUntrusted(profiles []string) bool {
+	for name, profile := range a.cfg.Contract.Profiles {
+		if profile.Trust == contract.TrustUntrusted && !slices.Contains(profiles, name) {
+			return false
+		}
+	}
+	return true
 }

@@ -43,7 +43,7 @@ func Compiled(cfg Config, scope *compile.Scope, profile *contract.Profile, set *
 	}
 	p := a.setPrincipal(set)
 	a.place(p, profile.Name)
-	p.Identity, p.scope = scopeIdentity(scope, profile), scope
+	p.Identity, p.scope, p.given = scopeIdentity(scope, profile), scope, scope
 	a.invariants(p)
 	if err := a.probs.Err(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (a *auditor) samplePrincipals(profile *contract.Profile, in compile.Input, 
 		p := a.setPrincipal(set)
 		a.place(p, profile.Name)
 		p.Identity, p.Sampled, p.repeat = scopeIdentity(scope, profile), true, repeat
-		p.Inbox, p.scope = inboxNonce(profile, p.Identity), scope
+		p.Inbox, p.scope, p.given = inboxNonce(profile, p.Identity), scope, scope
 		p.sampled = func() []compile.Grant {
 			grants, _ := compile.Resolve(scope, account) // it has compiled
 			return grants

@@ -69,7 +69,6 @@ func TestContractViolations(t *testing.T) {
 		{"T112", func(c *contract.Contract) {
 			row(c, "STATUS").Op = contract.Op{Kind: contract.OpSubscribe, Subject: tmpl(t, "{P}.call.{owner}")}
 		}, "worker", []string{"STATUS"}, "app.main.call.a", 4},
-		{"T113", func(c *contract.Contract) { c.Resources["vault"].Home = "main" }, "vault", []string{}, "", 2},
 		{"T113", func(c *contract.Contract) { row(c, "LOG").Op.Subject = tmpl(t, "{P}.vault.>") }, "writer", []string{"LOG"}, "app.main.vault.>", 6},
 		{"T114", func(c *contract.Contract) { c.Resources["LOG"].Config["deny_delete"] = false }, "LOG", []string{}, "", 1},
 		{"T114", func(c *contract.Contract) { c.Resources["LOG"].Protect = nil }, "LOG", []string{}, "", 1},

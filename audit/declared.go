@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -54,7 +55,7 @@ func (a *auditor) settings(r *rule, res *contract.Resource) {
 	}
 	for _, key := range contract.SortedKeys(r.Settings) {
 		if got, want := res.Setting(key), r.Settings[key]; got != want {
-			a.undue(r, res.ID, res.Pos, fmt.Sprintf("%s is %v, want %v", key, got, want))
+			a.undue(r, res.ID, res.Pos, fmt.Sprintf("%s is %v, want %v", key, orNothing(got), orNothing(want)))
 		}
 	}
 	for _, key := range r.Protect {
@@ -64,12 +65,19 @@ func (a *auditor) settings(r *rule, res *contract.Resource) {
 	}
 }
 
+func orNothing(v any) any {
+	if v == nil {
+		return "none"
+	}
+	return v
+}
+
 // places holds the accounts of resources to a rule, and those of profiles where it is not about what they hold.
 func (a *auditor) places(r *rule) {
 	for _, id := range r.On {
 		if res := a.cfg.Contract.Resources[id]; res != nil {
-			if got := a.topology.Account(id, res.Home); got != r.Account {
-				a.undue(r, id, res.Pos, fmt.Sprintf("stands in account %s, want %s", got, r.Account))
+			if got := a.topology.Account(id, res.Home); !slices.Contains(r.Places(), got) {
+				a.undue(r, id, res.Pos, fmt.Sprintf("stands in account %s, want %s", got, strings.Join(r.Places(), " or ")))
 			}
 		}
 	}
@@ -78,8 +86,8 @@ func (a *auditor) places(r *rule) {
 	}
 	for _, name := range r.Profiles {
 		if p := a.profile(name); p != nil {
-			if got := a.topology.Account(name, p.Home); got != r.Account {
-				a.undue(r, name, p.Pos, fmt.Sprintf("stands in account %s, want %s", got, r.Account))
+			if got := a.topology.Account(name, p.Home); !slices.Contains(r.Places(), got) {
+				a.undue(r, name, p.Pos, fmt.Sprintf("stands in account %s, want %s", got, strings.Join(r.Places(), " or ")))
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func testInvariants(t testing.TB) []*contract.Invariant {
 		{Code: "T111", Kind: KindDisjoint, Severity: Error, Cite: "§11", Between: []contract.Side{
 			{Publish: families("{P}.ride.>")}, {Subscribe: families("{P}.talk.>"), Verbs: []string{"stream.manage"}, On: []string{"desk"}}}},
 		{Code: "T112", Kind: KindExclusiveRead, Severity: Error, Cite: "§12", Families: families("{P}.call.>"), By: []string{"courier"}, Queued: true, Token: 3},
-		{Code: "T113", Kind: KindPlacement, Severity: Error, Cite: "§13", Families: families("{P}.vault.>"), On: []string{"vault"}, Account: "back"},
+		{Code: "T113", Kind: KindPlacement, Severity: Error, Cite: "§13", Families: families("{P}.vault.>"), Account: "back"},
 		{Code: "T114", Kind: KindSetting, Severity: Error, Cite: "§14", On: []string{"LOG"}, Settings: map[string]any{"deny_delete": true, "update": false},
 			Protect: []string{"deny_delete"}},
 		{Code: "T115", Kind: KindSize, Severity: Error, Cite: "§15", Bytes: 4096, Profiles: []string{"courier"}},

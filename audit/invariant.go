@@ -58,8 +58,10 @@ type trial struct {
 	about    []involvement
 	self     map[string]string // its parameters, completed, once one was asked for that it does not state
 	hits     []ref
-	owned    map[ref]ownFamily       // of identity-token, once resolved for the principal
-	bounds   map[int][]boundary      // of confined
+	owned    map[ref]ownFamily  // of identity-token, once resolved for the principal
+	bounds   map[int][]boundary // of confined
+	closest  []boundary         // of confined: those of the last entry
+	nearRefs []ref
 	sides    map[int]*[2]sideHit     // of disjoint
 	excepted map[string][]exceptions // by the name of the exception
 }
@@ -92,7 +94,7 @@ func (j *trial) try(dir int, d *Direction, e Entry) {
 func (j *trial) entry(r *rule, dir int, d *Direction, e Entry, hits []ref) {
 	for _, at := range hits {
 		witness, message := j.fault(r, at, dir, d, e)
-		if message == "" || r.Exception != "" && j.excused(r, dir, e) {
+		if message == "" || j.excused(r, dir, e) {
 			continue
 		}
 		j.a.violated(j.p, r, e, witness, message)
@@ -170,7 +172,7 @@ func (s *ruleset) about(a *auditor, p *Principal) []involvement {
 	for i := range s.rules {
 		r := &s.rules[i]
 		switch {
-		case len(r.Profiles) > 0 && !a.names(r.Profiles, p):
+		case len(r.Profiles) > 0 && (!a.names(r.Profiles, p) || r.Kind == KindConfined && p.Profile == "" && !a.allUntrusted(r.Profiles)):
 		case p.Profile == "" || !slices.Contains(r.By, p.Profile):
 			out[i] = involved
 		case r.Kind == KindExclusiveRead && r.Queued, r.Kind == KindVerbHolders && len(r.Why) > 0:

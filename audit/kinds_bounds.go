@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
@@ -12,7 +13,7 @@ import (
 // confined finds a subject that lies in none of the families within which the holder must stay.
 func (j *trial) confined(r *rule, at ref, dir int, d *Direction, e Entry) (string, string) {
 	var within []subject.Pattern
-	for _, b := range j.boundaries(r, at.rule) {
+	for _, b := range j.boundaries(r, at.rule, dir, e) {
 		if b.admits(e.Queue) {
 			if subject.Covers(b.family, e.Pattern) && !strings.HasSuffix(string(e.Pattern), "*") { // most are, and no denies need be looked at
 				return "", ""
@@ -30,40 +31,65 @@ func (j *trial) confined(r *rule, at ref, dir int, d *Direction, e Entry) (strin
 	return w, "may " + j.p.verb(d) + " outside what it is confined to"
 }
 
-// boundaries resolves those of a rule for the principal. What it does not state of itself bounds nothing: no subject lies within it.
-func (j *trial) boundaries(r *rule, n int) []boundary {
+// boundaries are those of a rule that an entry overlaps, or all, resolved for the principal. What it does not state of itself bounds
+// nothing: no subject lies within it.
+func (j *trial) boundaries(r *rule, n, dir int, e Entry) []boundary {
 	if r.within != nil {
-		return r.within
+		j.closest = j.closest[:0]
+		j.nearRefs = r.near.overlapping(e.Pattern, dir == subscribing, j.nearRefs[:0])
+		for _, at := range j.nearRefs {
+			j.closest = append(j.closest, r.within[at.family])
+		}
+		return j.closest
+	}
+	if j.bounds == nil {
+		j.bounds = j.a.boundsOf(j.p.given, j.set)
 	}
 	if known, ok := j.bounds[n]; ok {
 		return known
 	}
-	text := j.set.holderText(j.a.profile(j.p.Profile), j.p, j.completed())
+	h := &stated{contract: j.a.cfg.Contract, set: j.set, profile: j.a.profile(j.p.Profile), p: j.p, identity: j.completed()}
 	out := []boundary{}
 	for _, b := range r.Within {
-		if bound, err := resolveBound(b, text); err == nil {
-			out = append(out, bound)
-		}
-	}
-	if j.bounds == nil {
-		j.bounds = map[int][]boundary{}
+		out = append(out, h.boundaries(b)...)
 	}
 	j.bounds[n] = out
 	return out
 }
 
+// boundsOf is what is resolved already for the parameters of a holder: many sets can be judged as its.
+func (a *auditor) boundsOf(given *compile.Scope, set *ruleset) map[int][]boundary {
+	if given == nil {
+		return map[int][]boundary{}
+	}
+	at := heldTo{given, set}
+	if a.bounds[at] == nil {
+		a.bounds[at] = map[int][]boundary{}
+	}
+	return a.bounds[at]
+}
+
+// heldTo names a holder's parameters and the rules that it is held to.
+type heldTo struct {
+	given *compile.Scope
+	set   *ruleset
+}
+
 // placed finds an entry that stands in another account than the rule says. Where the account of a credential is not known, nothing is said.
 func (j *trial) placed(r *rule, d *Direction, e Entry, family subject.Pattern) (string, string) {
 	account := j.p.account(j.a)
-	if account == "" || account == r.Account {
+	if account == "" || slices.Contains(r.Places(), account) {
 		return "", ""
 	}
 	w, ok := j.p.reaches(d, e, family)
 	if !ok {
 		return "", ""
 	}
-	return w, fmt.Sprintf("may %s this in account %s, which is for account %s only", j.p.verb(d), account, r.Account)
+	return w, fmt.Sprintf("may %s this in account %s, which is for %s only", j.p.verb(d), account, accountsText(r))
 }
+
+// accountsText names the accounts of a placement.
+func accountsText(r *rule) string { return "account " + strings.Join(r.Places(), " or ") }
 
 // account is where a principal stands: as its set says, else where all credentials of its profile do; "" where neither is known.
 func (p *Principal) account(a *auditor) string {
@@ -99,12 +125,24 @@ type exceptions struct {
 
 // excused reports whether rows with the rule's exception give the whole entry: by what they give, not by their names.
 func (j *trial) excused(r *rule, dir int, e Entry) bool {
+	if r.Exception == "" && (r.Kind != KindConfined || r.Overlay || j.a.cfg.Contract.Base == nil) {
+		return false
+	}
 	if j.excepted == nil {
 		j.excepted = j.a.exceptions(j.p)
 	}
+	return r.Exception != "" && j.given(r.Exception, dir, e) || r.Kind == KindConfined && !r.Overlay && j.given(byOverlay, dir, e)
+}
+
+// byOverlay stands for the exception of every row of an overlay: a card of the base says what a profile holds of the base, and loading the
+// overlay has kept its rows off that.
+const byOverlay = "\x00"
+
+// given reports whether rows with an exception give the whole entry.
+func (j *trial) given(exception string, dir int, e Entry) bool {
 	side := [2]compile.Dir{compile.Pub, compile.Sub}[dir]
 	tokens := e.Pattern.Tokens()
-	for _, x := range j.excepted[r.Exception] {
+	for _, x := range j.excepted[exception] {
 		if x.dir == side && x.takes(e.Queue) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
 			return true
 		}
@@ -131,8 +169,8 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 			return out // it did not compile either
 		}
 		for _, g := range grants {
-			if g.Row.Exception != "" && !g.Deny {
-				out[g.Row.Exception] = append(out[g.Row.Exception], exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue, g.Entry.Queue != ""})
+			if !g.Deny {
+				record(out, g.Row, exceptions{g.Dir, g.Entry.Pattern.Tokens(), g.Entry.Queue, g.Entry.Queue != ""})
 			}
 		}
 		return out
@@ -142,9 +180,18 @@ func (a *auditor) exceptions(p *Principal) map[string][]exceptions {
 		return out
 	}
 	for _, o := range origins {
-		if row := a.rows[o.row]; row != nil && row.Exception != "" && !o.deny {
-			out[row.Exception] = append(out[row.Exception], exceptions{o.dir, o.tokens, o.queue, row.Op.Kind == contract.OpServe})
+		if row := a.rows[o.row]; row != nil && !o.deny {
+			record(out, row, exceptions{o.dir, o.tokens, o.queue, row.Op.Kind == contract.OpServe})
 		}
 	}
 	return out
+}
+
+func record(out map[string][]exceptions, row *contract.Row, x exceptions) {
+	if row.Exception != "" {
+		out[row.Exception] = append(out[row.Exception], x)
+	}
+	if row.Overlay {
+		out[byOverlay] = append(out[byOverlay], x)
+	}
 }

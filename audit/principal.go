@@ -35,6 +35,7 @@ type Principal struct {
 	doubts  []string          // what could not be judged, and why
 	unnamed string            // a token that no entry names, once chosen
 	scope   *compile.Scope    // that it was compiled with, nil for what was read
+	given   *compile.Scope    // the parameters of whoever holds it, where they are known beyond Identity
 	size    int               // of the encoded JWT in bytes, 0 where unknown
 	at      spot              // in a configuration, where the principal stands
 	lasting *string           // who holds it, whatever key it was minted for, once asked

@@ -23,6 +23,7 @@ type rule struct {
 	verbOf   []string             // of verb-holders: the verb that acts on each family
 	queue    string               // where the invariant names one
 	within   []boundary           // of confined, where a family names nothing of the holder
+	near     index                // of within
 }
 
 // ruleset is the rules of a space.
@@ -33,6 +34,7 @@ type ruleset struct {
 	index    [2]index
 	params   []string // that identity-token rules name
 	involved map[string][]involvement
+	profiles map[string]*contract.Profile // of the contract
 }
 
 // rulesOf resolves the invariants for a space, once. An invariant that cannot be resolved is a problem, not a pass.
@@ -40,7 +42,7 @@ func (a *auditor) rulesOf(space string) *ruleset {
 	if set, ok := a.rules[space]; ok {
 		return set
 	}
-	set := &ruleset{space: space, involved: map[string][]involvement{}}
+	set := &ruleset{space: space, involved: map[string][]involvement{}, profiles: a.cfg.Contract.Profiles}
 	a.rules[space] = set
 	scope, err := a.spaceScope(space)
 	if err != nil {
@@ -105,6 +107,11 @@ func resolveRule(scope *compile.Scope, inv *contract.Invariant) (rule, error) {
 			families = []subject.Pattern{">"}
 		}
 		err = r.resolveWithin(scope)
+	case KindPlacement:
+		err = r.resolvePlace(scope, inv)
+		if len(families)+len(inv.On) == 0 {
+			families = []subject.Pattern{">"} // whatever the profiles hold
+		}
 	}
 	if err != nil {
 		return r, err
@@ -181,6 +188,26 @@ func verbFamilies(scope *compile.Scope, verbs, on []string) (families []subject.
 		}
 	}
 	return families, verbOf, nil
+}
+
+// resolvePlace finds what is published to a resource that is placed: what acts on it, and what it captures.
+func (r *rule) resolvePlace(scope *compile.Scope, inv *contract.Invariant) error {
+	if len(inv.On) == 0 {
+		return nil
+	}
+	acts, _, err := verbFamilies(scope, []string{"any"}, inv.On)
+	if err != nil {
+		return err
+	}
+	r.families[publishing] = acts
+	for _, id := range inv.On {
+		captured, err := scope.Captured(id)
+		if err != nil {
+			return err
+		}
+		r.families[publishing] = append(r.families[publishing], captured...)
+	}
+	return nil
 }
 
 func (r *rule) resolveSides(scope *compile.Scope) error {

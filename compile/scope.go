@@ -15,6 +15,7 @@ type Scope struct {
 	topology *contract.Topology
 	profile  *contract.Profile // nil: a space without a holder
 	params   map[string]*value
+	in       Input   // what params were bound from
 	frames   []frame // each bindings and extra names, innermost last
 	unbound  string  // what an absent optional, or an unbound placeholder of a kind's key, becomes
 	given    bool    // the parameters are somebody's, whom a message helps; else they are a sample of the contract
@@ -46,13 +47,16 @@ func NewScope(c *contract.Contract, topology *contract.Topology, profile *contra
 	if len(probs) > 0 {
 		return nil, probs.Err()
 	}
-	s := &Scope{c: c, topology: topology, profile: profile, params: params, given: in.Pos != nil,
+	s := &Scope{c: c, topology: topology, profile: profile, params: params, in: in, given: in.Pos != nil,
 		memo: &memo{derived: map[string]*value{}, names: map[string]*value{}, text: make([]byte, 0, 512)}}
 	if err := s.ownNames().Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
+
+// Fork binds the same parameters anew, for somebody who uses them at the same time.
+func (s *Scope) Fork() (*Scope, error) { return NewScope(s.c, s.topology, s.profile, s.in) }
 
 // WithText adds a name to the scope, such as a value that provisioning has measured.
 func (s *Scope) WithText(name, text string) *Scope { return s.with(name, textValue(text)) }

@@ -73,6 +73,15 @@ func (s *Scope) captured(r *contract.Resource, stream string) []subject.Pattern 
 	return out
 }
 
+// Captured returns what the stream of a declared stream or bucket stores.
+func (s *Scope) Captured(resource string) ([]subject.Pattern, error) {
+	stream, err := s.StreamName(resource)
+	if err != nil {
+		return nil, err
+	}
+	return s.captured(s.c.Resources[resource], stream), nil
+}
+
 // storedFamilies is what a consumer can deliver: its filter, else all that its stream captures.
 func (s *Scope) storedFamilies(c consumer) []subject.Pattern {
 	if p, err := subject.ParseStrict(c.filter); err == nil {

@@ -72,7 +72,7 @@ func (l *loader) tokensOf(inv *contract.Invariant, m source.Map) {
 func (l *loader) ruleParts(inv *contract.Invariant, m source.Map) {
 	inv.Why = oneOfList(m.Get("why"), whyNames)
 	if n := m.Get("account"); n.Given() {
-		inv.Account = l.declaredAccount(n, l.ruleTopologies(inv))
+		l.ruleAccounts(inv, n)
 	}
 	if n := m.Get("exception"); n.Given() {
 		inv.Exception = l.declaredException(n)
@@ -87,6 +87,21 @@ func (l *loader) ruleParts(inv *contract.Invariant, m source.Map) {
 		}
 	}
 	l.ruleSettings(inv, m)
+}
+
+// ruleAccounts reads the account of an invariant, or the list of those that a placement admits.
+func (l *loader) ruleAccounts(inv *contract.Invariant, n source.Node) {
+	in := l.ruleTopologies(inv)
+	if inv.Kind != contract.Placement || !n.IsList() {
+		inv.Account = l.declaredAccount(n, in)
+		return
+	}
+	n.Strings() // each once
+	for _, item := range n.Elements() {
+		if item.IsText() {
+			inv.Accounts = append(inv.Accounts, l.declaredAccount(item, in))
+		}
+	}
 }
 
 // ruleTopologies are those in which an invariant holds.
@@ -115,53 +130,105 @@ func (l *loader) within(inv *contract.Invariant, n source.Node) {
 	if !n.Given() {
 		return
 	}
-	for _, item := range n.Items() {
-		text, queue := item, source.Node{}
+	for _, item := range n.Elements() { // none: nothing at all
+		if item.IsMap() && item.Has("verbs") {
+			inv.Within = append(inv.Within, l.withinVerbs(inv, item.Map("verbs", "on")))
+			continue
+		}
+		text, queue, r := item, source.Node{}, &rowReader{l: l, row: &contract.Row{}, envs: l.holderEnvs(inv.Profiles)}
 		if item.IsMap() {
-			m := item.Map("family", "queue")
-			text, queue = m.Need("family"), m.Need("queue")
-			if inv.Direction != contract.DirSubscribe {
+			r.m = item.Map("family", "queue", "each", "when")
+			text, queue = r.m.Need("family"), r.m.Get("queue")
+			someOf(r.m, []string{"queue", "each", "when"})
+			if queue.Given() && inv.Direction != contract.DirSubscribe {
 				queue.Fail("queue of what is published", "", "direction: subscribe", "")
 			}
+			r.holdersOfLists()
+			r.eaches()
+			r.row.When = conditions(r.m.Get("when"), r.envs)
 		}
-		b := contract.Bound{}
+		b := contract.Bound{Each: r.row.Each, When: r.row.When}
 		b.Family, _ = profiles.Template(text)
 		b.Queue, _ = profiles.Template(queue)
-		l.boundSubject(text, b.Family, inv.Profiles)
-		l.boundSubject(queue, b.Queue, inv.Profiles)
+		l.boundSubject(text, b, b.Family, r.envs, len(inv.Profiles) == 0)
+		l.boundSubject(queue, b, b.Queue, r.envs, len(inv.Profiles) == 0)
 		inv.Within = append(inv.Within, b)
 	}
 }
 
-// boundSubject checks a template against every profile that binds all of its names; some profile must. One that binds none of them never
-// has the subject.
-func (l *loader) boundSubject(n source.Node, t contract.Template, holders []string) {
-	var envs, some []*env
+// withinVerbs reads the subjects of verbs as a bound of what is published.
+func (l *loader) withinVerbs(inv *contract.Invariant, m source.Map) contract.Bound {
+	b := contract.Bound{Verbs: verbList(m.Need("verbs")), On: declaredList(m.Get("on"), l.c.Resources, "resource")}
+	l.verbsOn(b.Verbs, m)
+	if inv.Direction == contract.DirSubscribe {
+		m.Get("verbs").Fail("verbs of what is subscribed", "", "families", "verbs are published")
+	}
+	return b
+}
+
+// holderEnvs are the scopes of profiles for templates that only hold where all of their names are bound.
+func (l *loader) holderEnvs(holders []string) []*env {
+	var envs []*env
+	if len(holders) == 0 {
+		holders = contract.SortedKeys(l.c.Profiles)
+	}
 	for _, name := range holders {
 		if e := l.envs[name]; e != nil {
 			envs = append(envs, e.given(true))
 		}
 	}
+	return envs
+}
+
+// holdersOfLists leaves the profiles that have the lists which the family iterates over, if any has: for the others it is no family.
+func (r *rowReader) holdersOfLists() {
+	some := slices.DeleteFunc(slices.Clone(r.envs), func(e *env) bool {
+		for _, item := range r.m.Get("each").Elements() {
+			over, as, err := splitEach(textOf(item))
+			if err != "" || strings.HasPrefix(over, "[") {
+				continue
+			}
+			b, p := e.element(strings.Split(over, "."))
+			if p.found() {
+				return true
+			}
+			e = e.with(as, b)
+		}
+		return false
+	})
+	if len(some) > 0 {
+		r.envs = some
+	}
+}
+
+// boundSubject checks a template against every profile that binds all of its names; some profile must. One that binds none of them never
+// has the subject. A template about all profiles may be about the space alone.
+func (l *loader) boundSubject(n source.Node, b contract.Bound, t contract.Template, envs []*env, all bool) {
+	var some []*env
 	for _, e := range envs {
 		if len(e.text(t)) == 0 {
 			some = append(some, e)
 		}
 	}
-	if len(some) == 0 {
+	switch {
+	case len(some) > 0:
+	case all:
+		some = []*env{l.spaceEnv()}
+	default:
 		some = envs
 	}
 	if len(some) > 0 {
 		l.checkSubject(n, t, some...)
-		l.wholeTokens(n, t, some)
+		l.wholeTokens(n, b, t, some)
 	}
 }
 
-// wholeTokens refuses what no credential states: the fields of records.
-func (l *loader) wholeTokens(n source.Node, t contract.Template, envs []*env) {
+// wholeTokens refuses what no credential states: the fields of records, but those of elements.
+func (l *loader) wholeTokens(n source.Node, b contract.Bound, t contract.Template, envs []*env) {
 	for _, path := range t.Paths() {
-		known := len(path) == 1
+		known := len(path) == 1 || slices.ContainsFunc(b.Each, func(e contract.Each) bool { return e.As == path[0] })
 		for _, e := range envs {
-			if b, p := e.resolve(path); !p.found() && len(b.resources) > 0 {
+			if b, p := e.resolve(path[:1]); !p.found() && len(b.resources) > 0 {
 				known = true
 			}
 		}
@@ -208,11 +275,21 @@ func (l *loader) ruleSettings(inv *contract.Invariant, m source.Map) {
 		return
 	}
 	n.Fields() // not empty
-	given := n.MapRefusing(refused(streamKeys, nil), slices.Concat(resourceFlags, contract.SortedKeys(bucketAliases), writable(streamKeys))...)
+	fixed := append(slices.Clone(contract.AbsentKeys), "subjects")
+	given := n.MapRefusing(refused(streamKeys, fixed), slices.Concat(resourceFlags, fixed, contract.SortedKeys(bucketAliases), writable(streamKeys))...)
 	inv.Settings = settings(given, streamKeys, bucketAliases)
 	for _, flag := range resourceFlags {
 		if v := given.Get(flag); v.Given() {
 			inv.Settings[flag] = v.Bool()
+		}
+	}
+	for _, key := range fixed {
+		switch v := given.Get(key); {
+		case v.Given() && key == "subjects" && v.IsList():
+			inv.Settings[key] = contract.SubjectList(l.familyList(v))
+		case v.Given():
+			v.OneOf("none")
+			inv.Settings[key] = nil
 		}
 	}
 }

@@ -38,7 +38,7 @@ const (
 
 // ruleKinds are the closed set of invariant kinds.
 var ruleKinds = map[string]ruleKind{
-	contract.Confined:       {family: mayFamily, need: []string{"within", "profiles"}, may: []string{"direction", "exception"}},
+	contract.Confined:       {family: mayFamily, need: []string{"within"}, may: []string{"profiles", "direction", "exception"}},
 	"deny-present":          {family: needFamily, need: []string{"profiles"}, may: []string{"direction", "account"}},
 	"disjoint":              {need: []string{"between"}, may: []string{"by", "profiles"}},
 	contract.ExclusiveRead:  {family: needFamily, need: []string{"by"}, may: []string{"queue", "exception"}},

@@ -105,6 +105,11 @@ func boundsOf(i *contract.Invariant) []string {
 	}
 	say(i.Direction != "", "%s", i.Direction)
 	for _, b := range i.Within {
+		if len(b.Verbs) > 0 {
+			say(true, "within verb %s", mdCodes(b.Verbs))
+			say(len(b.On) > 0, "on %s", mdLinks("Resource", b.On))
+			continue
+		}
 		say(b.Queue.IsZero(), "within %s", mdCode(b.Family.String()))
 		say(!b.Queue.IsZero(), "within %s in queue %s", mdCode(b.Family.String()), mdCode(b.Queue.String()))
 	}
@@ -120,13 +125,17 @@ func boundsOf(i *contract.Invariant) []string {
 		say(len(side.On) > 0, "on %s", mdLinks("Resource", side.On))
 	}
 	for _, key := range contract.SortedKeys(i.Settings) {
-		say(true, "%s", mdCode(fmt.Sprintf("%s: %v", key, i.Settings[key])))
+		value := i.Settings[key]
+		if value == nil {
+			value = "none"
+		}
+		say(true, "%s", mdCode(fmt.Sprintf("%s: %v", key, value)))
 	}
 	say(len(i.Protect) > 0, "protects %s", mdCodes(i.Protect))
 	say(i.Max > 0, "at most %s", i.Max)
 	say(i.Trust != "", "trust %s", mdCode(i.Trust))
 	say(i.Bytes > 0, "at most %d bytes", i.Bytes)
-	say(i.Account != "", "account %s", mdCode(i.Account))
+	say(len(i.Places()) > 0, "account %s", mdCodes(i.Places()))
 	say(len(i.Why) > 0, "for %s", mdCodes(i.Why))
 	say(i.Exception != "", "but the exception %s", mdCode(i.Exception))
 	say(len(i.Topologies) > 0, "topology %s", mdCodes(i.Topologies))

@@ -365,9 +365,10 @@ type Invariant struct {
 	Between    []Side
 	Settings   map[string]any // resource setting by JSON name, or update, delete, closed
 	Protect    []string       // settings that the resource must protect
-	Account    string
-	Exception  string   // rows with this exception may pass, as far as they give the entry
-	Classes    []string // of no-deputy: of [DeputyClasses]; empty: all
+	Account    string         // of deny-present, or the one of a placement
+	Accounts   []string       // of a placement that admits several
+	Exception  string         // rows with this exception may pass, as far as they give the entry
+	Classes    []string       // of no-deputy: of [DeputyClasses]; empty: all
 }
 
 // In reports whether the invariant holds in a topology.
