@@ -43,11 +43,36 @@ func (h *stated) boundaries(b contract.Bound) (out []boundary) {
 		})
 		return out
 	}
-	family, err := h.text(b, b.Family)
+	spelled, lists := []contract.Each{}, []contract.Each{}
+	for _, e := range b.Each {
+		if h.spelledOut(e) {
+			spelled = append(spelled, e)
+		} else {
+			lists = append(lists, e)
+		}
+	}
+	b.Each = lists
+	_ = h.set.scope.Each(spelled, nil, func(s *compile.Scope) error { // as above
+		out = append(out, h.open(s, b)...)
+		return nil
+	})
+	return out
+}
+
+// spelledOut reports whether an each is a list of words, which need no holder.
+func (h *stated) spelledOut(e contract.Each) bool {
+	return e.Path == nil && !slices.ContainsFunc(e.Literals, func(l contract.Literal) bool {
+		return l.Resource == "" && len(l.Text.Paths()) > 0
+	})
+}
+
+// open resolves a family whose lists are not known.
+func (h *stated) open(s *compile.Scope, b contract.Bound) (out []boundary) {
+	family, err := h.text(s, b, b.Family)
 	if err != nil {
 		return nil
 	}
-	queue, err := h.text(b, b.Queue)
+	queue, err := h.text(s, b, b.Queue)
 	if err != nil {
 		return nil
 	}
@@ -97,7 +122,7 @@ func (h *stated) longestVariant() (longest int) {
 }
 
 // text evaluates a template: names of a space, and what the principal states of itself.
-func (h *stated) text(b contract.Bound, t contract.Template) (string, error) {
+func (h *stated) text(s *compile.Scope, b contract.Bound, t contract.Template) (string, error) {
 	var out strings.Builder
 	for _, part := range t.Parts {
 		word, err := part.Lit, error(nil)
@@ -108,7 +133,7 @@ func (h *stated) text(b contract.Bound, t contract.Template) (string, error) {
 		case slices.ContainsFunc(b.Each, func(e contract.Each) bool { return e.As == part.Path[0] }):
 			word = someTokens
 		default:
-			word, err = h.word(b, part)
+			word, err = h.word(s, b, part)
 		}
 		if err != nil {
 			return "", err
@@ -118,7 +143,7 @@ func (h *stated) text(b contract.Bound, t contract.Template) (string, error) {
 	return out.String(), nil
 }
 
-func (h *stated) word(b contract.Bound, part contract.Part) (string, error) {
+func (h *stated) word(s *compile.Scope, b contract.Bound, part contract.Part) (string, error) {
 	name := part.Path[0]
 	if len(part.Path) == 1 && name != compile.SpaceParam {
 		value, ok := h.identity[name]
@@ -135,12 +160,12 @@ func (h *stated) word(b contract.Bound, part contract.Part) (string, error) {
 		case h.profile != nil:
 			for _, d := range h.profile.Derive {
 				if d.Name == name {
-					return h.text(b, d.Text)
+					return h.text(s, b, d.Text)
 				}
 			}
 		}
 	}
-	return h.set.scope.Text(contract.Template{Source: "{" + strings.Join(part.Path, ".") + "}", Parts: []contract.Part{part}})
+	return s.Text(contract.Template{Source: "{" + strings.Join(part.Path, ".") + "}", Parts: []contract.Part{part}})
 }
 
 // neverStated reports whether a parameter of one value is missing because what was read never states it: a set has no tags, and a JWT

@@ -43,7 +43,10 @@ func Compiled(cfg Config, scope *compile.Scope, profile *contract.Profile, set *
 	}
 	p := a.setPrincipal(set)
 	a.place(p, profile.Name)
-	p.Identity, p.scope, p.given = scopeIdentity(scope, profile), scope, scope
+	p.Identity, p.scope = scopeIdentity(scope, profile), scope
+	if p.given, err = scope.Fork(); err != nil { // apart, since what a rule iterates over is not what the rows have used
+		return nil, err
+	}
 	a.invariants(p)
 	if err := a.probs.Err(); err != nil {
 		return nil, err

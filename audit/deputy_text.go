@@ -26,7 +26,7 @@ func WriteDeputies(w io.Writer, deputies []Deputy) error {
 		if f := stands[account].free; len(f) > 0 {
 			free = "; only subjects without a message in " + strings.Join(f, ", ")
 		}
-		fmt.Fprintf(b, "%s\n", wrapped(clean(fmt.Sprintf("account %s stores on %s%s", account, orNothing(stands[account].stores), free)), "  "))
+		fmt.Fprintf(b, "%s\n", wrapped(clean(fmt.Sprintf("account %s stores on %s%s", account, orNoStore(stands[account].stores), free)), "  "))
 	}
 	holder := ""
 	for i := range deputies {
@@ -35,7 +35,7 @@ func WriteDeputies(w io.Writer, deputies []Deputy) error {
 			holder = name
 			fmt.Fprintf(b, "\n%s\n", clean(strings.TrimSpace(holder)))
 		}
-		stores := orNothing(d.Stores)
+		stores := orNoStore(d.Stores)
 		if slices.Equal(d.Stores, stands[d.Account].stores) && len(d.Stores) > 1 {
 			stores = fmt.Sprintf("all %d stores", len(d.Stores))
 		}
@@ -58,7 +58,7 @@ func inTopology(deputies []Deputy) string {
 	return ""
 }
 
-func orNothing(stores []string) string {
+func orNoStore(stores []string) string {
 	if len(stores) == 0 {
 		return "nothing"
 	}

@@ -125,17 +125,32 @@ type exceptions struct {
 
 // excused reports whether rows with the rule's exception give the whole entry: by what they give, not by their names.
 func (j *trial) excused(r *rule, dir int, e Entry) bool {
-	if r.Exception == "" && (r.Kind != KindConfined || r.Overlay || j.a.cfg.Contract.Base == nil) {
+	overlay := j.overlayMay(r)
+	if r.Exception == "" && !overlay {
 		return false
 	}
 	if j.excepted == nil {
 		j.excepted = j.a.exceptions(j.p)
 	}
-	return r.Exception != "" && j.given(r.Exception, dir, e) || r.Kind == KindConfined && !r.Overlay && j.given(byOverlay, dir, e)
+	return r.Exception != "" && j.given(r.Exception, dir, e) || overlay && j.given(byOverlay, dir, e)
 }
 
-// byOverlay stands for the exception of every row of an overlay: a card of the base says what a profile holds of the base, and loading the
-// overlay has kept its rows off that.
+// overlayMay reports whether what an overlay's rows give is outside a rule of its base. Loading has judged each of those grants: a profile of
+// the base gets nothing of the base by them, and one of the overlay may hear and read what open resources hold.
+func (j *trial) overlayMay(r *rule) bool {
+	if j.a.cfg.Contract.Base == nil || r.Overlay {
+		return false
+	}
+	switch profile := j.a.profile(j.p.Profile); r.Kind {
+	case KindConfined:
+		return true
+	case KindExclusiveRead, KindVerbHolders:
+		return profile != nil && profile.Overlay
+	}
+	return false
+}
+
+// byOverlay stands for the exception of every row of an overlay.
 const byOverlay = "\x00"
 
 // given reports whether rows with an exception give the whole entry.

@@ -101,7 +101,7 @@ func TestOverlayGrants(t *testing.T) {
 		{"builder", `publish: "$JS.ACK.hub.*.EPF_{space}.>"`, "acknowledges by a subject", ""}, // of a server with a domain
 		{"builder", `publish: "$JS.ACK.{buildId}.*.DM_{space}.>"`, "acknowledges by a subject", ""},
 		{"builder", `publish: "$JS.ACK.com_example_buildlog_{space}.*.DM_{space}.>"`, "acknowledges by a subject", ""},
-		{"builder", `publish: "$JS.FC._.*.EPF_{space}.>"`, "acknowledges by a subject", ""},
+		{"builder", `publish: "$JS.FC._.*.EPF_{space}.>"`, "reaches the family of invariant C828", ""},
 		{"build-reader", `subscribe: "$KV.{members.bucket}.>"`, closed, ""},
 		// what is open, but by the one namespace of its consumers
 		{"builder", `consume: {stream: CHAT, name: "fanout", filter: "{P}.chat.>", verbs: [create]}`, managed, "$JS.API.CONSUMER.CREATE.CHAT_main.fanout.cotal.main.chat.rest"},

@@ -177,6 +177,8 @@ func TestLoadProfilesAndRest(t *testing.T) {
 		{rule("C003").Tokens, map[int]string{3: "user"}},
 		{rule("C004").Pinned, []int{4}},
 		{rule("C007").By, []string{"scanner"}},
+		{rule("C101").Within[1], contract.Bound{Family: tmpl(t, "{P}.order.{bin}"), Each: []contract.Each{{As: "bin", Path: []string{"bins"}}},
+			When: []contract.Cond{{Path: []string{"user"}, Kind: contract.CondPresent}}}},
 		{rule("C102").Within, []contract.Bound{{Family: tmpl(t, "{P}.bell")}, {Family: tmpl(t, "{P}.order.>"), Queue: tmpl(t, "depot")}}},
 		{rule("C103").Account, "front"},
 		{rule("C104").Between, []contract.Side{{Publish: []contract.Template{tmpl(t, "{P}.queue.>")}},

@@ -110,9 +110,9 @@ func boundsOf(i *contract.Invariant) []string {
 			say(len(b.On) > 0, "on %s", mdLinks("Resource", b.On))
 			continue
 		}
-		say(b.Queue.IsZero(), "within %s", mdCode(b.Family.String()))
-		say(!b.Queue.IsZero(), "within %s in queue %s", mdCode(b.Family.String()), mdCode(b.Queue.String()))
+		out = append(out, boundWords(b))
 	}
+	say(i.Kind == contract.Confined && len(i.Within) == 0, "nothing")
 	for n, side := range i.Between {
 		say(n == 1, "apart from")
 		for _, t := range side.Publish {
@@ -140,4 +140,19 @@ func boundsOf(i *contract.Invariant) []string {
 	say(i.Exception != "", "but the exception %s", mdCode(i.Exception))
 	say(len(i.Topologies) > 0, "topology %s", mdCodes(i.Topologies))
 	return out
+}
+
+// boundWords says within what something lies, for what, and when.
+func boundWords(b contract.Bound) string {
+	text := "within " + mdCode(b.Family.String())
+	if !b.Queue.IsZero() {
+		text += " in queue " + mdCode(b.Queue.String())
+	}
+	if each := eachWords(b.Each); len(each) > 0 {
+		text += " for " + strings.Join(each, ", ")
+	}
+	if when := condWords(b.When); when != "" {
+		text += " if " + when
+	}
+	return text
 }
