@@ -104,14 +104,16 @@ func coreRecipes() []recipe {
 				cannot("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
 			}},
 		{family: leaves, name: "sensor, connection types left out", source: srcLeaf, own: "sensors.x", codes: []string{codeConnTypes}, edit: types(), perms: sensors, asks: []inquiry{
-			can("Can it publish as a leaf node what it may not as a client?", leafPublishes("probe.other"), codeConnTypes, ""),
+			can("Can it connect as a leaf node?", leaf, codeConnTypes, ""),
+			cannot("Can it hear as a leaf node what it may not as a client?", leafHears("secret.*", "secret.x"), codeAllowAll),
+			cannot("Can it publish as a leaf node what it may not as a client?", leafPublishes("probe.other"), codeAllowAll),
 			cannot("Can it publish that as a client?", publishes("probe.other"), codeAllowAll),
 		}},
 		{family: leaves, name: "sensor that is a leaf node", source: srcLeaf, own: "connect as a leaf", codes: []string{codeConnTypes}, edit: types(jwt.ConnectionTypeLeafnode), perms: sensors, asks: []inquiry{
-			can("Can it publish what no entry grants?", leafPublishes("probe.other"), codeConnTypes, ""),
+			can("Can it connect as a leaf node?", leaf, codeConnTypes, ""),
 		}},
 		{family: leaves, name: "sensor that is a client", source: srcLeaf, own: "sensors.x", codes: nil, perms: sensors, asks: []inquiry{
-			cannot("Can it publish as a leaf node what it may not as a client?", leafPublishes("probe.other"), codeConnTypes),
+			cannot("Can it connect as a leaf node?", leaf, codeConnTypes),
 		}},
 	}
 }
@@ -124,10 +126,10 @@ func adminRecipes() []recipe {
 	for i := range terraform {
 		terraform[i] = apiRoot + terraform[i]
 	}
-	push := tells(inOrders, apiRoot+"CONSUMER.DURABLE.CREATE.ORDERS.t1", `{"stream_name":"ORDERS","config":{"durable_name":"t1","deliver_subject":"probe.data","ack_policy":"none"}}`, "order of")
+	durable := tells(inOrders, apiRoot+"CONSUMER.DURABLE.CREATE.ORDERS.t1", `{"stream_name":"ORDERS","config":{"durable_name":"t1","ack_policy":"explicit"}}`, `"num_pending":2`)
 	return []recipe{
 		{family: family, name: "administrator that is to read no data", source: srcTerra, own: apiRoot + "STREAM.NAMES", codes: []string{codeAPIStar, codeDurable, codeForeign, codeMetadata, codeManage}, perms: perms(terraform, inbox), asks: []inquiry{
-			can("Can it have the data of a stream delivered?", push, codeDurable, apiRoot+"CONSUMER.DURABLE.CREATE.*.*"),
+			can("Can it make a consumer of all data of a stream?", durable, codeDurable, apiRoot+"CONSUMER.DURABLE.CREATE.*.*"),
 			can("Can it delete a stream?", removes(inOrders, "ORDERS"), codeManage, apiRoot+"STREAM.DELETE.*"),
 			can("Can it delete a durable?", deletes(inOrders, "ORDERS", "w2"), codeForeign, apiRoot+"CONSUMER.DELETE.*.*"),
 			cannot("Can it read a message by sequence?", readsMessage(inOrders, "ORDERS"), codeWhole),

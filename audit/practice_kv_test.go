@@ -52,7 +52,9 @@ func bucketRecipes() []recipe {
 				cannot("Can it put a key?", eraseKeys, codeHeaders),
 			}},
 		{family: family, name: "watch by an ordered consumer with a name", source: srcFilter, own: apiRoot + "CONSUMER.MSG.NEXT.KV_cfg.rd_1", codes: nil,
-			perms: perms([]string{apiRoot + "CONSUMER.CREATE.KV_cfg.rd_1.$KV.cfg.team.>", apiRoot + "CONSUMER.MSG.NEXT.KV_cfg.rd_1"}, inbox), asks: []inquiry{
+			perms: perms([]string{apiRoot + "CONSUMER.CREATE.KV_cfg.rd_1.$KV.cfg.team.>", apiRoot + "CONSUMER.MSG.NEXT.KV_cfg.rd_1",
+				apiRoot + "CONSUMER.DELETE.KV_cfg.rd_1", apiRoot + "CONSUMER.CREATE.KV_cfg.rd_2.$KV.cfg.team.>", apiRoot + "CONSUMER.MSG.NEXT.KV_cfg.rd_2", apiRoot + "CONSUMER.DELETE.KV_cfg.rd_2"}, inbox), asks: []inquiry{
+				works("Does it read its own keys in order?", uses(inBucket, ordered("KV_cfg", "$KV.cfg.team.>", "rd"))),
 				cannot("Can it watch the keys of another?", otherKeys, codeUnpinned),
 				cannot("Can it change the filter of the watcher of another?", retargets(inBucket, "KV_cfg", "sync", "$KV.cfg.team.>"), codeForeign),
 				cannot("Can it list the names of the keys of others?", tells(inBucket, info, `{"subjects_filter":">"}`, "$KV.cfg.other.x"), codeMetadata),

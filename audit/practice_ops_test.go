@@ -385,7 +385,13 @@ func serves(subject string) func(*stage) bool {
 	}
 }
 
-// leafPublishes is whether the credential connects as a leaf node and publishes there what it may not publish as a client.
+// leaf connects as a leaf node.
+func leaf(st *stage) bool {
+	_, ok := st.dialLeaf()
+	return ok
+}
+
+// leafPublishes is whether a leaf node of the credential publishes what the entries do not grant.
 func leafPublishes(subject string) func(*stage) bool {
 	return func(st *stage) bool {
 		write, ok := st.dialLeaf()
@@ -393,6 +399,18 @@ func leafPublishes(subject string) func(*stage) bool {
 			return false
 		}
 		return st.ear.Await().Msgs[0].Subject == subject
+	}
+}
+
+// leafHears is whether a leaf node of the credential hears what the entries do not grant.
+func leafHears(sub, published string) func(*stage) bool {
+	return func(st *stage) bool {
+		write, ok := st.dialLeaf()
+		if !ok || !write("LS+ "+sub) {
+			return false
+		}
+		st.ear.Do(natstest.PubOp(published, "", "for another"))
+		return write("PING") && strings.Contains(strings.Join(st.leafIn, ""), "for another")
 	}
 }
 

@@ -48,6 +48,7 @@ type stage struct {
 	owner  *nats.Conn
 	js     jetstream.JetStream
 	made   map[string]bool
+	leafIn []string // what the broker sent to the leaf node
 }
 
 func newStage(t *testing.T, s *natstest.Server, leaf func() string, r recipe, all bool) *stage {
@@ -184,7 +185,7 @@ func (st *stage) told(subject, body string) string {
 // client runs a call of nats.go with the holder's credential. One that fails must have been refused: a timeout is no answer.
 func (st *stage) client(do func(context.Context, jetstream.JetStream, *nats.Conn) error) bool {
 	st.t.Helper()
-	ctx, cancel := context.WithTimeout(st.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(st.t.Context(), 5*time.Second)
 	defer cancel()
 	refused := make(chan string, 64)
 	nc := st.s.Connect(st.t, st.creds, nats.CustomInboxPrefix(st.inbox()), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
@@ -203,7 +204,7 @@ func (st *stage) client(do func(context.Context, jetstream.JetStream, *nats.Conn
 	}
 	select {
 	case <-refused:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Second):
 		st.t.Errorf("the call failed and nothing was refused: %v", err)
 	}
 	return false
@@ -255,7 +256,9 @@ func (st *stage) dialLeaf() (func(string) bool, bool) {
 			return false
 		}
 		for {
-			switch line, err := in.ReadString('\n'); {
+			line, err := in.ReadString('\n')
+			st.leafIn = append(st.leafIn, line)
+			switch {
 			case err != nil || strings.HasPrefix(line, "-ERR"):
 				return false
 			case strings.HasPrefix(line, "PONG"):

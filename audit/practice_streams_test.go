@@ -47,7 +47,7 @@ func workerRecipes() []recipe {
 				works("Does it pull and acknowledge?", uses(inOrders, work)),
 				can("Can it pull from the durable of another worker?", pulls("w2", "order of us"), codeForeign, apiRoot+"CONSUMER.MSG.NEXT.ORDERS.>"),
 				can("Can it pull from it by an acknowledgement?", nexts("w2", "order of us"), codeForeign, "$JS.ACK.ORDERS.>"),
-				can("Can it see the filter of another worker?", tells(inOrders, apiRoot+"CONSUMER.INFO.ORDERS.w2", "", "orders.us.>"), codeMetadata, apiRoot+"CONSUMER.INFO.ORDERS.>"),
+				can("Can it see the filter of another worker?", tells(inOrders, apiRoot+"CONSUMER.INFO.ORDERS.w2", "", "orders.us."), codeMetadata, apiRoot+"CONSUMER.INFO.ORDERS.>"),
 				cannot("Can it make a consumer of all orders?", allOrders, codeUnpinned),
 			}},
 		{family: family, name: "subscriber that may do all of CONSUMER", source: srcPullIss, own: "orders.eu.1", codes: []string{codeInbox, codeRawRoot, codeMetadata},
@@ -94,7 +94,8 @@ func orderedRecipes() []recipe {
 				can("Can it take the messages of a worker?", pulls("w2", "order of us"), codeForeign, apiRoot+"CONSUMER.MSG.NEXT.ORDERS.>"),
 			}},
 		{family: family, name: "ordered consumer with a prefix of its own", source: srcOrdered, own: apiRoot + "CONSUMER.MSG.NEXT.ORDERS.rd_k7_1", codes: nil,
-			perms: perms([]string{createName + "rd_k7_1.orders.eu.>", apiRoot + "CONSUMER.MSG.NEXT.ORDERS.rd_k7_1", apiRoot + "CONSUMER.DELETE.ORDERS.rd_k7_1"}, inbox), asks: []inquiry{
+			perms: perms([]string{createName + "rd_k7_1.orders.eu.>", apiRoot + "CONSUMER.MSG.NEXT.ORDERS.rd_k7_1", apiRoot + "CONSUMER.DELETE.ORDERS.rd_k7_1",
+				createName + "rd_k7_2.orders.eu.>", apiRoot + "CONSUMER.MSG.NEXT.ORDERS.rd_k7_2", apiRoot + "CONSUMER.DELETE.ORDERS.rd_k7_2"}, inbox), asks: []inquiry{
 				works("Does it read in order?", uses(inOrders, ordered("ORDERS", "orders.eu.>", "rd_k7"))),
 				cannot("Can it read another region?", usOrders, codeUnpinned),
 				cannot("Can it change the filter of a worker's durable?", retargets(inOrders, "ORDERS", "w2", "orders.eu.>"), codeForeign),

@@ -158,7 +158,7 @@ func (st *stage) admits(f Finding) bool {
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	if errs := st.raw.Do(natstest.SubOp(string(subject.Widen(e.Pattern)), e.Queue, "9"))[0].Errs; len(errs) > 0 {
+	if errs := st.raw.Do(natstest.SubOp(string(subject.Widen(e.Pattern)), e.Queue, "w"+f.Code+f.Entry))[0].Errs; len(errs) > 0 {
 		return false
 	}
 	st.ear.Do(natstest.PubOp(f.Witness, "", "witness"))
