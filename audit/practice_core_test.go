@@ -84,7 +84,7 @@ func coreRecipes() []recipe {
 			can("Can it delete a stream?", removes(inOrders, "ORDERS"), codeRawRoot, ">"),
 			cannot("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
 		}},
-		{family: publishers, name: "superuser of one token", source: srcConf, own: "alarms", codes: []string{codeAllowAll, codeInbox, codeRawRoot, codeSystem}[:3], perms: perms([]string{"*"}, []string{">"}), asks: []inquiry{
+		{family: publishers, name: "superuser of one token", source: srcConf, own: "alarms", codes: []string{codeAllowAll, codeInbox, codeRawRoot}, perms: perms([]string{"*"}, []string{">"}), asks: []inquiry{
 			can("Can it hear everything?", hears(">", "", "alarms.fire"), codeAllowAll, ">"),
 			cannot("Can it publish deeper subjects?", publishes("alarms.fire"), codeHeaders),
 			cannot("Can it delete a stream?", removes(inOrders, "ORDERS"), codeManage),

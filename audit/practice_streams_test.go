@@ -42,7 +42,7 @@ func workerRecipes() []recipe {
 			can("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
 			cannot("Can it pull from the durable of another worker?", pulls("w2", "order of us"), codeForeign),
 		}},
-		{family: family, name: "worker of any durable", source: srcAPIRef, own: next, codes: []string{codeForeign, codeMetadata, codeAckNext}[:2],
+		{family: family, name: "worker of any durable", source: srcAPIRef, own: next, codes: []string{codeForeign, codeMetadata},
 			perms: perms([]string{apiRoot + "CONSUMER.INFO.ORDERS.>", apiRoot + "CONSUMER.MSG.NEXT.ORDERS.>", "$JS.ACK.ORDERS.>"}, inbox), asks: []inquiry{
 				works("Does it pull and acknowledge?", uses(inOrders, work)),
 				can("Can it pull from the durable of another worker?", pulls("w2", "order of us"), codeForeign, apiRoot+"CONSUMER.MSG.NEXT.ORDERS.>"),
