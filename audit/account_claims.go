@@ -69,6 +69,7 @@ func (a *auditor) defaults(p *Principal, c *jwt.AccountClaims, beyond bool) {
 	own := &Principal{Name: p.Name + " default permissions", File: p.File, System: p.System}
 	own.Pub, own.Sub, own.Ignored = newDirections(
 		subject.Texts{Allow: d.Pub.Allow, Deny: d.Pub.Deny}, subject.Texts{Allow: d.Sub.Allow, Deny: d.Sub.Deny})
+	own.responding(d.Resp)
 	if beyond {
 		for _, dir := range own.directions() {
 			for _, e := range dir.allows() {

@@ -94,6 +94,7 @@ func (a *auditor) defaulted(p *Principal, acc *account) {
 func (p *Principal) permit(perms *jwt.Permissions) {
 	p.Pub, p.Sub, p.Ignored = newDirections(
 		subject.Texts{Allow: perms.Pub.Allow, Deny: perms.Pub.Deny}, subject.Texts{Allow: perms.Sub.Allow, Deny: perms.Sub.Deny})
+	p.responding(perms.Resp)
 	p.unnamed = ""
 }
 

@@ -69,6 +69,7 @@ func managing() []string {
 // apiPowers reports what a publish entry conveys over JetStream (A014 to A018, A020, A021).
 func (a *auditor) apiPowers(p *Principal, e Entry) {
 	t, named := p.api(e)
+	a.bucketConsumer(p, e)
 	switch {
 	case t == nil:
 	case named != nil:
@@ -78,6 +79,19 @@ func (a *auditor) apiPowers(p *Principal, e Entry) {
 			a.powers(p, e, v.powers)
 		}
 		a.unknownVerb(p, e, t)
+	}
+}
+
+// bucketConsumer finds the create of a consumer whose filter is a whole bucket or object store (A017): it reads what a direct get of
+// every key does. One that a row of the contract gives was written there to be that.
+func (a *auditor) bucketConsumer(p *Principal, e Entry) {
+	rest, ok := strings.CutPrefix(string(e.Pattern), apiRoot+"CONSUMER.CREATE.")
+	if t := strings.Split(rest, "."); !ok || len(e.Rows) > 0 || len(t) != 5 || t[4] != ">" ||
+		!(t[2] == "$KV" && t[0] == "KV_"+t[3]) && !(t[2] == "$O" && t[0] == "OBJ_"+t[3]) {
+		return
+	}
+	if w, ok := p.reaches(&p.Pub, e, e.Pattern); ok {
+		a.report(p, codeWhole, e, w[:strings.LastIndexByte(w, '.')]+".>", "conveys a consumer of all that the bucket or store holds")
 	}
 }
 

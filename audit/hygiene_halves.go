@@ -22,13 +22,18 @@ func (a *auditor) halves(p *Principal) {
 		if rest, ok := strings.CutPrefix(string(e.Pattern), apiRoot+"CONSUMER.MSG.NEXT."); ok {
 			a.halfPull(p, e, rest)
 		}
-		if stream := bucketStream(e.Pattern); stream != "" && !asked[stream] {
+		if stream := bucketStream(e.Pattern); stream != "" && !asked[stream] && !p.pullsFrom(e, stream) {
 			asked[stream] = true
 			if !p.grants(subject.Pattern(apiRoot + "STREAM.INFO." + stream)) {
 				a.report(p, codeHalf, e, "", "clients look the bucket up before they use it, and STREAM.INFO."+stream+" is not granted")
 			}
 		}
 	}
+}
+
+// pullsFrom reports whether a create is for a consumer that is pulled, which the clients of streams make of a bucket without a look-up.
+func (p *Principal) pullsFrom(e Entry, stream string) bool {
+	return strings.HasPrefix(string(e.Pattern), apiRoot+"CONSUMER.CREATE.") && p.grants(subject.Pattern(apiRoot+"CONSUMER.MSG.NEXT."+stream+".*"))
 }
 
 // halfPull judges a pull on one consumer: a client looks it up, or creates it, and acknowledges what it pulled.

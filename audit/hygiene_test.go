@@ -58,7 +58,10 @@ func powerFixtures() []fixture {
 		conveys(codeWhole, "bare direct get", "DIRECT.GET.S", "DIRECT.GET.S"),
 		conveys(codeWhole, "direct get of >", "DIRECT.GET.S.>", "DIRECT.GET.S.>"),
 		conveys(codeWhole, "every key", "DIRECT.GET.KV_b.$KV.b.>", "DIRECT.GET.KV_b.$KV.b.>"),
+		conveys(codeWhole, "consumer of a bucket", "CONSUMER.CREATE.KV_b.c.$KV.b.>", "CONSUMER.CREATE.KV_b.c.$KV.b.>"),
+		conveys(codeWhole, "consumer of a store", "CONSUMER.CREATE.OBJ_b.c.$O.b.>", "CONSUMER.CREATE.OBJ_b.c.$O.b.>"),
 		conveys(codeWhole, "snapshot", "STREAM.SNAPSHOT.S", "STREAM.SNAPSHOT.S"),
+		passes(codeWhole, "consumer of some keys", api("CONSUMER.CREATE.KV_b.c.$KV.b.alice.>")),
 		passes(codeWhole, "keys of one user", api("DIRECT.GET.KV_b.$KV.b.alice.>", "DIRECT.GET.KV_b.$KV.b.one")),
 
 		conveys(codeMetadata, "subjects", "STREAM.INFO.S", "STREAM.INFO.S"),
@@ -118,6 +121,7 @@ func grantFixtures() []fixture {
 			entry: "$JS.API.DIRECT.GET.KV_b.$KV.b.k"},
 		{name: "whole pull", code: codeHalf, passes: true, edit: all(untagged, pubOnly("$JS.API.CONSUMER.MSG.NEXT.S.c", "$JS.API.CONSUMER.INFO.S.c", "$JS.ACK.S.c.>")), also: []string{codeUnjudged}},
 		{name: "own consumer", code: codeHalf, passes: true, edit: all(untagged, pubOnly("$JS.API.CONSUMER.MSG.NEXT.S.c", "$JS.API.CONSUMER.CREATE.S.c.x")), also: []string{codeUnjudged}},
+		{name: "pulled from a bucket", code: codeHalf, passes: true, edit: all(untagged, pubOnly("$JS.API.CONSUMER.MSG.NEXT.KV_b.c", "$JS.API.CONSUMER.CREATE.KV_b.c.$KV.b.k")), also: []string{codeUnjudged}},
 		{name: "bucket", code: codeHalf, passes: true, edit: all(untagged, pubOnly("$JS.API.DIRECT.GET.KV_b.$KV.b.k", "$JS.API.STREAM.INFO.KV_b")), also: []string{codeMetadata, codeUnjudged}},
 
 		{name: "long", code: codeTooLong, edit: long},

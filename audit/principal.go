@@ -82,6 +82,12 @@ func newDirections(pub, sub subject.Texts) (p, s Direction, ignored []string) {
 	return newDirection(perms.Pub), newDirection(perms.Sub), ignored
 }
 
+// responding closes publish to all but responses where they are allowed and no list says what may be published (nats-server
+// validateResponsePermissions).
+func (p *Principal) responding(resp *jwt.ResponsePermission) {
+	p.Pub.Open = p.Pub.Open && resp == nil
+}
+
 func newDirection(l subject.List) Direction {
 	return Direction{Open: len(l.Allow) == 0 && !l.AllowNone, Allow: entries(l.Allow), Deny: entries(l.Deny)}
 }

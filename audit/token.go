@@ -23,6 +23,7 @@ func (a *auditor) userPrincipal(uc *jwt.UserClaims, file string) *Principal {
 	p := &Principal{Name: contract.Redact(cmp.Or(uc.Name, uc.Subject)), File: file, Trust: contract.TrustUntrusted}
 	p.Pub, p.Sub, p.Ignored = newDirections(
 		subject.Texts{Allow: uc.Pub.Allow, Deny: uc.Pub.Deny}, subject.Texts{Allow: uc.Sub.Allow, Deny: uc.Sub.Deny})
+	p.responding(uc.Resp)
 	p.Token = &Token{Issued: uc.IssuedAt, Expires: uc.Expires, ConnTypes: uc.AllowedConnectionTypes,
 		Responses: uc.Resp != nil, Scoped: uc.IssuerAccount != "" && uc.HasEmptyPermissions()}
 	tags, doubled := readTags(uc.Tags)
