@@ -52,6 +52,10 @@ func (j *Judge) Set(h Holder, set *compile.PermissionSet) (found []Finding, err 
 			return nil, err
 		}
 		p.Inbox = inboxNonce(h.profile, p.Identity)
+		p.sampled = func() []compile.Grant {
+			grants, _ := compile.Resolve(p.given, set.Account) // the set was compiled of it
+			return grants
+		}
 	}
 	a.judge(p)
 	return j.errors()

@@ -25,7 +25,7 @@ func responding(p jwt.Permissions, max int) jwt.Permissions {
 
 func serviceRecipes() []recipe {
 	const family = "Services and their clients"
-	hearsAll := hears("_INBOX.>", "", "_INBOX.other.1")
+	hearsAll := hearsOn("_INBOX.>", "", "_INBOX.other.1")
 	discovery := []string{"$SRV.PING", "$SRV.PING.calc", "$SRV.PING.calc.*", "$SRV.INFO", "$SRV.INFO.calc", "$SRV.INFO.calc.*", "$SRV.STATS", "$SRV.STATS.calc", "$SRV.STATS.calc.*", "svc.calc"}
 	return []recipe{
 		{family: family, name: "responder with allow_responses", source: srcInbox, own: "SUB services.greet", codes: []string{codeResponses}, perms: responding(perms(nil, []string{"services.greet"}), 1), asks: []inquiry{
@@ -36,7 +36,7 @@ func serviceRecipes() []recipe {
 		}},
 		{family: family, name: "responder of a queue", source: srcNsc, own: "SUB services.greet greeters", codes: []string{codeResponses}, perms: responding(perms(nil, []string{"services.greet greeters"}), 5), asks: []inquiry{
 			works("Does it answer in its queue?", answers("services.greet", "greeters")),
-			cannot("Can it hear every request beside the queue?", hears("services.greet", "", "services.greet"), codeAllowAll),
+			cannot("Can it hear every request beside the queue?", hearsOn("services.greet", "", "services.greet"), codeAllowAll),
 			cannot("Can it publish what nobody asked for?", publishes("alarms.fire"), codeAllowAll),
 		}},
 		{family: family, name: "responder that publishes to inboxes", source: srcAuthz, own: "SUB req.a", codes: nil, perms: perms([]string{"_INBOX.>"}, []string{"req.a", "req.b"}), asks: []inquiry{
@@ -51,13 +51,13 @@ func serviceRecipes() []recipe {
 		}},
 		{family: family, name: "requester with an inbox of its own", source: srcInbox, own: "joe.x", codes: nil, perms: perms([]string{"joe.>", "services.*"}, []string{"_INBOX_joe.>"}), asks: []inquiry{
 			works("Does it get answers?", requests("services.greet")),
-			cannot("Can it hear the replies to others?", hears("_INBOX_pam.>", "", "_INBOX_pam.1"), codeInbox),
+			cannot("Can it hear the replies to others?", hearsOn("_INBOX_pam.>", "", "_INBOX_pam.1"), codeInbox),
 			cannot("Can it publish as another?", publishes("pam.x"), codeAllowAll),
 		}},
 		{family: family, name: "service of the micro framework", source: srcMicro, own: "SUB svc.calc", codes: []string{codeOpenStar, codeResponses}, perms: responding(perms(nil, discovery), 1), asks: []inquiry{
 			works("Does it serve, and is it discovered?", serves("svc.calc")),
-			can("Can it hear discovery below an instance?", hears("$SRV.PING.calc.>", "", "$SRV.PING.calc.other.deep"), codeOpenStar, "$SRV.PING.calc.*"),
-			cannot("Can it hear the discovery of other services?", hears("$SRV.PING.pay", "", "$SRV.PING.pay"), codeAllowAll),
+			can("Can it hear discovery below an instance?", hearsOn("$SRV.PING.calc.>", "", "$SRV.PING.calc.other.deep"), codeOpenStar, "$SRV.PING.calc.*"),
+			cannot("Can it hear the discovery of other services?", hearsOn("$SRV.PING.pay", "", "$SRV.PING.pay"), codeAllowAll),
 		}},
 	}
 }
@@ -77,31 +77,31 @@ func coreRecipes() []recipe {
 		{family: publishers, name: "subscriber that publishes nothing", source: srcAuthz, own: "SUB client.>", codes: nil,
 			perms: jwt.Permissions{Pub: jwt.Permission{Deny: jwt.StringList{">"}}, Sub: jwt.Permission{Allow: jwt.StringList{"client.>"}}}, asks: []inquiry{
 				cannot("Can it publish?", publishes("alarms.fire"), codeAllowAll),
-				cannot("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
+				cannot("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
 			}},
 		{family: publishers, name: "subscriber with no word on publishing", source: srcNsc, own: "SUB client.x", codes: []string{codeAllowAll, codeRawRoot}, perms: perms(nil, []string{"client.>"}), asks: []inquiry{
 			can("Can it publish anything?", publishes("alarms.fire"), codeAllowAll, ">"),
 			can("Can it delete a stream?", removes(inOrders, "ORDERS"), codeRawRoot, ">"),
-			cannot("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
+			cannot("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
 		}},
 		{family: publishers, name: "superuser of one token", source: srcConf, own: "alarms", codes: []string{codeAllowAll, codeInbox, codeRawRoot}, perms: perms([]string{"*"}, []string{">"}), asks: []inquiry{
-			can("Can it hear everything?", hears(">", "", "alarms.fire"), codeAllowAll, ">"),
+			can("Can it hear everything?", hearsOn(">", "", "alarms.fire"), codeAllowAll, ">"),
 			cannot("Can it publish deeper subjects?", publishes("alarms.fire"), codeHeaders),
 			cannot("Can it delete a stream?", removes(inOrders, "ORDERS"), codeManage),
 		}},
 		{family: publishers, name: "sandbox defaults", source: srcAuthz, own: "SANDBOX.x", codes: []string{codeInbox}, perms: perms([]string{"SANDBOX.*"}, []string{"PUBLIC.>", "_INBOX.>"}), asks: []inquiry{
-			can("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
-			cannot("Can it hear what is not public?", hears("private.>", "", "private.x"), codeOpenStar),
+			can("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
+			cannot("Can it hear what is not public?", hearsOn("private.>", "", "private.x"), codeOpenStar),
 		}},
 		{family: queues, name: "one queue", source: srcAuthz, own: "SUB foo queue", codes: nil, perms: jwt.Permissions{Pub: jwt.Permission{Deny: jwt.StringList{">"}}, Sub: jwt.Permission{Allow: jwt.StringList{"foo queue"}}}, asks: []inquiry{
-			cannot("Can it hear everything on foo?", hears("foo", "", "foo"), codeAllowAll),
-			cannot("Can it join another queue?", hears("foo", "other", "foo"), codeAllowAll),
+			cannot("Can it hear everything on foo?", hearsOn("foo", "", "foo"), codeAllowAll),
+			cannot("Can it join another queue?", hearsOn("foo", "other", "foo"), codeAllowAll),
 		}},
 		{family: queues, name: "queues of a version, none of production", source: srcAuthz, own: "SUB foo v1", codes: nil,
 			perms: jwt.Permissions{Pub: jwt.Permission{Deny: jwt.StringList{">"}}, Sub: jwt.Permission{Allow: jwt.StringList{"foo", "foo v1", "foo v1.>", "foo *.dev"}, Deny: jwt.StringList{"> *.prod"}}}, asks: []inquiry{
-				cannot("Can it join a queue of production?", hears("foo", "v1.prod", "foo"), codeIgnored),
-				cannot("Can it join another version?", hears("foo", "v2", "foo"), codeIgnored),
-				cannot("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
+				cannot("Can it join a queue of production?", hearsOn("foo", "v1.prod", "foo"), codeIgnored),
+				cannot("Can it join another version?", hearsOn("foo", "v2", "foo"), codeIgnored),
+				cannot("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
 			}},
 		{family: leaves, name: "sensor, connection types left out", source: srcLeaf, own: "sensors.x", codes: []string{codeConnTypes}, edit: types(), perms: sensors, asks: []inquiry{
 			can("Can it connect as a leaf node?", leaf, codeConnTypes, ""),

@@ -29,12 +29,12 @@ func bucketRecipes() []recipe {
 				can("Can it list the names of the keys of others?", tells(inBucket, info, `{"subjects_filter":">"}`, "$KV.cfg.other.x"), codeMetadata, info),
 				can("Can it erase the keys of others?", eraseKeys, codeHeaders, "$KV.cfg.team.>"),
 				cannot("Can it delete the bucket?", removes(inBucket, "KV_cfg"), codeManage),
-				cannot("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
+				cannot("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox),
 			}},
 		{family: family, name: "keys of one user, shared inbox", source: srcKVUsers, own: "$KV.cfg.team.a", codes: []string{codeInbox, codeMetadata, codeHeaders},
 			perms: perms([]string{info, "$KV.cfg.team.>", ownGet}, []string{"team.>", "_INBOX.>"}), asks: []inquiry{
 				works("Does it put and get its own keys?", uses(inBucket, withBucket(putAndGet))),
-				can("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
+				can("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
 			}},
 		{family: family, name: "one key by way of the whole API", source: srcKVBypass, own: "$SYS.REQ.USER.INFO", codes: []string{codeInbox, codeRawRoot},
 			perms: perms([]string{"$JS.>", "$SYS.REQ.USER.INFO", "_INBOX.>"}, []string{"$JS.>", "$KV.cfg.team.a", "_INBOX.>"}), asks: []inquiry{

@@ -24,7 +24,7 @@ func publishes(subject string) func(*stage) bool {
 }
 
 // hears is whether a SUB is admitted and delivers what another publishes.
-func hears(sub, queue, published string) func(*stage) bool {
+func hearsOn(sub, queue, published string) func(*stage) bool {
 	return func(st *stage) bool {
 		if len(st.raw.Do(natstest.SubOp(sub, queue, "2"))[0].Errs) > 0 {
 			return false

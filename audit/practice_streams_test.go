@@ -35,11 +35,11 @@ func workerRecipes() []recipe {
 			cannot("Can it read the stream by sequence?", readsMessage(inOrders, "ORDERS"), codeWhole),
 			cannot("Can it list the subjects of the stream?", tells(inOrders, apiRoot+"STREAM.INFO.ORDERS", `{"subjects_filter":">"}`, "orders.us.1"), codeMetadata),
 			cannot("Can it delete the stream?", removes(inOrders, "ORDERS"), codeManage),
-			cannot("Can it hear what others pull?", hears("_INBOX_other.>", "", "_INBOX_other.1"), codeInbox),
+			cannot("Can it hear what others pull?", hearsOn("_INBOX_other.>", "", "_INBOX_other.1"), codeInbox),
 		}},
 		{family: family, name: "worker of the two entries", source: srcACL, own: next, codes: []string{codeInbox, codeHalf}, perms: perms([]string{next, ack}, []string{"_INBOX.>"}), asks: []inquiry{
 			fails("Does it pull through the client?", uses(inOrders, work), codeHalf),
-			can("Can it hear the replies to others?", hears("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
+			can("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
 			cannot("Can it pull from the durable of another worker?", pulls("w2", "order of us"), codeForeign),
 		}},
 		{family: family, name: "worker of any durable", source: srcAPIRef, own: next, codes: []string{codeForeign, codeMetadata},

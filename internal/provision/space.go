@@ -88,6 +88,9 @@ func (s *Session) Plan(ctx context.Context, fresh []string) (*Plan, error) {
 	plan := &Plan{Schema: PlanSchema, Space: s.space.Name, Actions: []Action{}}
 	for _, account := range s.space.Topology.Accounts {
 		p := &planner{space: s.space, scope: scope, account: account}
+		if p.nothing() {
+			continue // nobody needs a credential there
+		}
 		p.lazy = func(ctx context.Context) (*Conn, error) { return s.conn(ctx, account) }
 		if !slices.Contains(fresh, account) {
 			if p.conn, err = s.conn(ctx, account); err != nil {
@@ -106,6 +109,16 @@ func (s *Session) Plan(ctx context.Context, fresh []string) (*Plan, error) {
 		plan.Actions = append(plan.Actions, p.actions...)
 	}
 	return plan, nil
+}
+
+// nothing reports whether no stream or bucket stands in the account: durables and first records stand where these do.
+func (p *planner) nothing() bool {
+	for id := range p.space.Contract.Resources {
+		if p.here(id) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *planner) here(id string) bool { return p.scope.Account(id) == p.account }
