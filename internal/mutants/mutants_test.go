@@ -65,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("denies of nothing that is allowed (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{
-		"writer pub tiny.a.log.a.a → pub *.a.log.a.a":    survived,
+		"writer pub tiny.a.log.a.a → pub *.a.log.a.a":    killed + " A022",
 		"writer pub tiny.a.log.a.a → pub tiny.*.log.a.a": survived,
 		"writer pub tiny.a.log.a.a → pub tiny.a.*.a.a":   survived,
 		"writer pub tiny.a.log.a.a → pub tiny.a.log.*.a": killed + " T001",
