@@ -32,10 +32,13 @@ var tellingKeys = []string{"authorization", "accounts", "operator", "no_auth_use
 // mayBeConf reports whether a text is worth parsing as a server configuration.
 func mayBeConf(name string, data []byte) bool {
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if !isConf(name) && (bytes.HasPrefix(text, []byte("eyJ")) || bytes.Contains(text, []byte("-----BEGIN "))) {
+		return false // most files are a user's: ask this first
+	}
 	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
 		return false
 	}
-	return isConf(name) || confKey.Match(text) && !bytes.HasPrefix(text, []byte("eyJ")) && !bytes.Contains(text, []byte("-----BEGIN ")) && !looksCompiled(text)
+	return isConf(name) || confKey.Match(text) && !looksCompiled(text)
 }
 
 func isConf(name string) bool { return strings.HasSuffix(name, ".conf") }

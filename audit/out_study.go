@@ -40,11 +40,16 @@ func Studies(cfg Config) ([]Study, error) {
 		out[i].Invariant, held[i] = inv, map[string]map[string]bool{}
 	}
 	for _, t := range c.Topologies {
-		a, err := newAuditor(Config{Contract: c, Topology: t.Name, Space: cfg.Space})
+		of := Config{Contract: c, Topology: t.Name, Space: cfg.Space}
+		a, err := newAuditor(of)
 		if err != nil {
 			return nil, err
 		}
-		s := &student{auditor: a, identities: map[string]map[string]string{}}
+		judging, err := newAuditor(of)
+		if err != nil {
+			return nil, err
+		}
+		s := &student{auditor: a, judging: judging, space: a.sampleSpace(), identities: map[string]map[string]string{}}
 		s.sets()
 		set := a.rulesOf(a.sampleSpace())
 		for n := range set.rules {
@@ -70,6 +75,9 @@ func Studies(cfg Config) ([]Study, error) {
 // student has the sets of every profile for its samples.
 type student struct {
 	*auditor
+	judging    *auditor // of the examples, one after the other
+	space      string
+	alone      *ruleset // of the rule that an example is looked for
 	principals []*Principal
 	identities map[string]map[string]string // of the first sample of a profile
 }
@@ -121,6 +129,11 @@ func (s *student) hold(r *rule, held map[string]map[string]bool) {
 
 // example looks for a holder and an entry that the rule finds: the rule's own subjects, held by one who may not, the least trusted first.
 func (s *student) example(r *rule) *Example {
+	if slices.Contains([]string{KindSetting, KindNoDeputy, KindSize, KindDisjoint}, r.Kind) {
+		return nil // no entry alone violates it
+	}
+	s.alone = &ruleset{space: s.space, scope: s.rulesOf(s.space).scope, involved: map[string][]involvement{}}
+	s.alone.add(*r)
 	trust := []string{contract.TrustUntrusted, contract.TrustSinglePurpose, contract.TrustProvisioning, contract.TrustSystem, contract.TrustSealed}
 	holders := slices.DeleteFunc(contract.Sorted(s.cfg.Contract.Profiles), func(p *contract.Profile) bool {
 		return slices.Contains(r.By, p.Name) || len(r.Profiles) > 0 && !slices.Contains(r.Profiles, p.Name)
@@ -169,7 +182,7 @@ func grown(r *rule, dir int) []subject.Pattern {
 
 // violates runs one rule on a holder of one entry.
 func (s *student) violates(r *rule, holder *contract.Profile, pattern subject.Pattern, verb string) *Example {
-	p := &Principal{Name: holder.Name, Profile: holder.Name, Trust: holder.Trust, Space: s.sampleSpace(), Sampled: true, Identity: s.identities[holder.Name]}
+	p := &Principal{Name: holder.Name, Profile: holder.Name, Trust: holder.Trust, Space: s.space, Sampled: true, Identity: s.identities[holder.Name]}
 	none := Direction{Deny: []Entry{{Entry: subject.Entry{Pattern: ">"}}}}
 	p.Pub, p.Sub = none, none
 	entry := Direction{Allow: []Entry{{Entry: subject.Entry{Pattern: pattern}}}}
@@ -181,13 +194,11 @@ func (s *student) violates(r *rule, holder *contract.Profile, pattern subject.Pa
 	default:
 		p.Sub = entry
 	}
-	one, err := newAuditor(s.cfg)
-	if err != nil {
-		return nil
-	}
-	set := &ruleset{space: p.Space, scope: s.rulesOf(p.Space).scope, involved: map[string][]involvement{}}
-	set.add(*r)
-	j := &trial{a: one, p: p, set: set, about: set.about(one, p)}
+	one := s.judging
+	one.out.Findings, one.probs = nil, nil
+	clear(one.seen)
+	clear(one.forbids)
+	j := &trial{a: one, p: p, set: s.alone, about: s.alone.about(one, p)}
 	for dir, d := range p.directions() {
 		for _, e := range d.allows() {
 			j.try(dir, d, e)

@@ -65,11 +65,24 @@ func (p *page) study(s *audit.Study) {
 	}
 	switch e := s.Example; {
 	case e == nil:
+		if words := wholeViolations[s.Kind]; words != "" {
+			p.line("- Violated: %s.", words)
+		}
 	case e.Verb == "":
 		p.line("- Violated: %s %s.", e.Profile, mdText(e.Message))
 	default:
 		p.line("- Violated: %s with %s %s, for example %s: %s.", e.Profile, e.Verb, mdCode(e.Entry), mdCode(e.Witness), mdText(e.Message))
 	}
+}
+
+// wholeViolations say what violates the kinds that no entry alone does. A kind that entries violate has an example or nothing.
+var wholeViolations = map[string]string{
+	audit.KindDisjoint:  "one credential that holds entries of both sides",
+	audit.KindLifetime:  "a profile, or a credential of one, whose lifetime is not of the class and length that are named",
+	audit.KindNoDeputy:  "a holder by whose requests the server places bytes in one of these stores, as a reply or a delivery on a subject of its choice",
+	audit.KindPlacement: "a topology that places one of these in another account than is named",
+	audit.KindSetting:   "a resource that is configured otherwise, or whose setting is not protected",
+	audit.KindSize:      "a credential whose JWT is larger than the bytes that are named",
 }
 
 // studied says which subjects and tokens an invariant is about.

@@ -12,7 +12,7 @@ import (
 )
 
 // TestInvariantPages: the page of each contract that ships is what its data gives, names every invariant with a subject that would violate
-// it, and has the anchors that reports point to.
+// it, or words where no entry alone can, and has the anchors that reports point to.
 func TestInvariantPages(t *testing.T) {
 	t.Parallel()
 	for _, name := range matrix.EmbeddedNames() {

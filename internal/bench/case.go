@@ -30,6 +30,7 @@ type subject struct {
 	settings map[string]string // names that the contract's settings bind
 	params   map[string]any
 	whole    wholeCase
+	audit    auditCase
 }
 
 func loadCase(data []byte) (*subject, error) {
@@ -38,6 +39,7 @@ func loadCase(data []byte) (*subject, error) {
 		Settings                 map[string]string // choice → value
 		Params                   map[string]any
 		Whole                    wholeCase
+		Audit                    auditCase
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -49,7 +51,7 @@ func loadCase(data []byte) (*subject, error) {
 		return nil, err
 	}
 	topology, _ := c.Topology("")
-	s := &subject{contract: c, topology: topology, profile: c.Profiles[file.Profile], space: file.Space, settings: map[string]string{}, params: file.Params, whole: file.Whole}
+	s := &subject{contract: c, topology: topology, profile: c.Profiles[file.Profile], space: file.Space, settings: map[string]string{}, params: file.Params, whole: file.Whole, audit: file.Audit}
 	if s.profile == nil {
 		return nil, fmt.Errorf("case: profile %q is not declared by %s", file.Profile, c.Name)
 	}

@@ -30,6 +30,13 @@ func main() {
 	flag.DurationVar(&o.d, "d", 20*time.Second, "how long to measure mints and small compiles, and again large compiles")
 	flag.IntVar(&o.spaces, "spaces", 60, "how many spaces each side provisions")
 	flag.Parse()
+	if mine, err := child(context.Background(), os.Stdout); mine {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(context.Background(), o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
