@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -39,7 +40,7 @@ func violator(a *auditor, r *rule, space string, family subject.Pattern) *Princi
 
 // TestShippedInvariantsFire: whoever holds a family of a shipped invariant whole is found, for every family and both topologies.
 func TestShippedInvariantsFire(t *testing.T) {
-	fired := 0
+	fired, declared := 0, 0
 	for _, c := range shipped(t) {
 		for _, topology := range c.Topologies {
 			a, err := newAuditor(Config{Contract: c, Topology: topology.Name})
@@ -48,6 +49,14 @@ func TestShippedInvariantsFire(t *testing.T) {
 			}
 			space := a.sampleSpace()
 			for _, r := range a.rulesOf(space).rules {
+				if found := declaredFault(t, c, topology, &r); found != nil {
+					if !slices.ContainsFunc(found, func(f Finding) bool { return f.Code == r.Code }) {
+						t.Errorf("%s %s: %s does not fire on a changed declaration", c.Name, topology.Name, r.Code)
+					}
+					declared++
+				} else if len(r.families[publishing])+len(r.families[subscribing]) == 0 && r.Kind != KindNoDeputy { // TestShippedNoDeputy
+					t.Errorf("%s %s: nothing tries %s of kind %s", c.Name, topology.Name, r.Code, r.Kind)
+				}
 				for _, family := range slices.Concat(r.families[publishing], r.families[subscribing]) {
 					a.out.Findings, a.seen = nil, map[string]int{}
 					a.invariants(violator(a, &r, space, family))
@@ -62,9 +71,48 @@ func TestShippedInvariantsFire(t *testing.T) {
 			}
 		}
 	}
-	if fired < 300 {
-		t.Errorf("tried %d families, want those of every invariant", fired)
+	if fired < 300 || declared < 50 {
+		t.Errorf("tried %d families and %d declarations, want those of every invariant", fired, declared)
 	}
+}
+
+// declaredFault changes one declaration that a rule is about and returns what the audit says of the changed contract, nil where the
+// rule is about no declaration.
+func declaredFault(t *testing.T, c *contract.Contract, topology *contract.Topology, r *rule) []Finding {
+	t.Helper()
+	changed, place := *c, *topology
+	switch {
+	case r.Kind == KindSetting:
+		res := *c.Resources[r.On[0]]
+		res.Config, res.Protect = maps.Clone(res.Config), nil
+		for key := range r.Settings {
+			res.Config[key] = "changed"
+		}
+		res.Subjects, res.Update, res.Delete, res.Closed = []contract.Template{tmpl(t, "elsewhere")}, !res.Update, !res.Delete, !res.Closed
+		changed.Resources = maps.Clone(c.Resources)
+		changed.Resources[res.ID] = &res
+	case r.Kind == KindPlacement && len(r.On)+len(r.Profiles) > 0 && len(r.Families) == 0:
+		place.Place = maps.Clone(place.Place)
+		place.Accounts = append(slices.Clone(place.Accounts), "elsewhere")
+		place.Place[slices.Concat(r.On, r.Profiles)[0]] = "elsewhere"
+		changed.Topologies = []*contract.Topology{&place}
+	case r.Kind == KindLifetime:
+		profile := *c.Profiles["agent"]
+		if profile.Lifetime = (contract.Lifetime{Class: r.Class, Default: 2 * r.Max}); len(r.Profiles) > 0 {
+			profile = *c.Profiles[r.Profiles[0]]
+			profile.Lifetime = contract.Lifetime{Class: r.Class, Default: 2 * r.Max}
+		}
+		changed.Profiles = maps.Clone(c.Profiles)
+		changed.Profiles[profile.Name] = &profile
+	default:
+		return nil
+	}
+	a, err := newAuditor(Config{Contract: &changed, Topology: topology.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.declared(a.rulesOf(a.sampleSpace()))
+	return append([]Finding{}, a.out.Findings...)
 }
 
 // TestShippedRowsAreReached: some input of each profile's parameters makes an entry of each of its rows, in some account, and
