@@ -12,17 +12,18 @@ const (
 	apiRoot = "$JS.API."
 	ackRoot = "$JS.ACK."
 	// The longer acknowledgement shape puts the server's domain ("_" for none) and an account hash before the stream.
-	longAck = ackRoot + "*.*."
+	longAck  = ackRoot + "*.*."
+	noDomain = "_"
 )
 
 // shortAck reports whether a pattern acknowledges on one stream in the shorter shape: "$JS.ACK.<stream>.>", or of one consumer of it.
-// Where the server's domain had the name of that stream it would be of the longer shape too.
+// Where the server's domain had the name of that stream it would be of the longer shape too. "_" is a server's that has none, always.
 func shortAck(p subject.Pattern) bool {
 	if !strings.HasPrefix(string(p), ackRoot) {
 		return false
 	}
 	t := p.Tokens()
-	return len(t) >= 4 && len(t) <= 5 && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
+	return len(t) >= 4 && len(t) <= 5 && t[2] != noDomain && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
 }
 
 // apiVerb is a verb of the closed table with the subjects that carry it, and what there conveys more than an entry says.

@@ -201,6 +201,9 @@ func (a *auditor) confAccount(s *serverConf, acc *confAccount) {
 		a.confReport(s, codeConfMapping, "", name, m.at, fmt.Sprintf("%s is mapped to %s: who may publish the destination may publish the source", m.from, m.to))
 	}
 	for _, e := range acc.exports {
+		if raw := rawExport(pattern(jwt.Subject(e.subject))); raw != "" && (e.kind == "service" || e.public) && !s.isSystem(acc.name) {
+			a.confReport(s, codeConfExport, Error, name, e.at, fmt.Sprintf("whoever imports the %s %s reaches %s", e.kind, e.subject, raw))
+		}
 		if !e.public {
 			continue
 		}

@@ -77,6 +77,8 @@ func confFixtures() []confFixture {
 
 		{name: "public service", code: codeConfExport, text: accounts("A { users: ["+plainUser+"], exports: [\n{service: \"a.>\"}\n] }", "B { imports: [{service: {account: A, subject: \"a.>\"}}] }"), line: 3},
 		{name: "public stream", code: codeConfExport, text: accounts("A { users: [" + plainUser + "], exports: [\n{stream: \"a.>\"}\n] }"), line: 3},
+		{name: "the API to one", code: codeConfExport, line: 3,
+			text: accounts("A { users: ["+plainUser+"], exports: [\n{service: \"$JS.API.>\", accounts: [B]}\n] }", "B { imports: [{service: {account: A, subject: \"$JS.API.>\"}, to: \"x.>\"}] }")},
 		{name: "export to one", code: codeConfExport, passes: true,
 			text: accounts("A { users: ["+plainUser+"], exports: [{service: \"a.>\", accounts: [B]}] }", "B { imports: [{service: {account: A, subject: \"a.>\"}}] }")},
 

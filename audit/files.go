@@ -65,6 +65,7 @@ type walker struct {
 const (
 	stdinPath = "-"
 	stdinName = "stdin"
+	stdinRead = "\x00" // in the place of its real path: a file may be called anything else
 )
 
 // visit judges one path; named: a person gave it, so that it must be something. It reports whether there was something to
@@ -135,7 +136,7 @@ func (w *walker) file(path string, named bool) bool {
 // input judges what was read from standard input, once.
 func (w *walker) input() bool {
 	switch {
-	case w.met[stdinPath]:
+	case w.met[stdinRead]:
 	case w.learning:
 		w.a.trust.learn(stdinName, w.stdin)
 	default:
@@ -143,7 +144,7 @@ func (w *walker) input() bool {
 			w.a.problem(fileProblem(stdinName, err))
 		}
 	}
-	w.met[stdinPath] = true
+	w.met[stdinRead] = true
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -277,6 +278,25 @@ func TestDeterministic(t *testing.T) {
 			first = b.String()
 		} else if b.String() != first {
 			t.Fatal("two runs differ")
+		}
+	}
+}
+
+// TestStdinBesideFilesOfItsName: a file that is called "-" or "stdin" is judged beside standard input, in either order.
+func TestStdinBesideFilesOfItsName(t *testing.T) {
+	c, dir := testContract(t), t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"-", "stdin"} {
+		write(t, name, signed(t, user(t, c, "worker", worker())))
+	}
+	bad := signed(t, user(t, c, "worker", worker(), func(uc *jwt.UserClaims) { uc.Pub.Allow.Add("app.main.log.x") }))
+	for _, paths := range [][]string{{"./-", "-"}, {"-", "./-"}, {"stdin", "-"}, {"-", "stdin"}, {"./stdin", "./-", "-"}} {
+		r, err := Paths(Config{Contract: c, Now: now(), Stdin: bytes.NewReader(bad)}, paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Checked.Files != len(paths) || !slices.Contains(codes(r), "T102") {
+			t.Errorf("%q: %d files, codes %v, want all judged and T102 of standard input", paths, r.Checked.Files, codes(r))
 		}
 	}
 }

@@ -37,7 +37,10 @@ func (a *auditor) hygiene(p *Principal) {
 				a.systemGrant(p, d, e)
 				if d == &p.Pub {
 					a.apiPowers(p, e)
+					a.tails(p, e)
 					a.acks(p, e)
+				} else {
+					a.overheard(p, e)
 				}
 			}
 			if d == &p.Pub {

@@ -28,10 +28,13 @@ func apiPowers() []power {
 		{code: codeUnpinned, tail: "CONSUMER.CREATE.*", what: "a consumer create whose body chooses any name and any filter"},
 		{code: codeUnpinned, tail: "CONSUMER.CREATE.*.*", what: "a consumer create whose body chooses any filter, and several of them"},
 		{code: codeUnpinned, tail: "CONSUMER.CREATE.*.*.{}", raw: true, what: "a consumer create with the filter >"},
+		{code: codeUnpinned, tail: "CONSUMER.CREATE.*.*.{}.{}", raw: true, what: "a consumer create with the filter *.>"},
 		{code: codeDurable, tail: "CONSUMER.DURABLE.CREATE.>", what: "a durable create whose body chooses any filter"},
 		{code: codeWhole, tail: "DIRECT.GET.*", what: "every message of the stream: the body selects"},
 		{code: codeWhole, tail: "DIRECT.GET.*.{}", raw: true, what: "every message of the stream, by the key >"},
+		{code: codeWhole, tail: "DIRECT.GET.*.{}.{}", raw: true, what: "every message of the stream, by the key *.>"},
 		{code: codeWhole, tail: "DIRECT.GET.*.$KV.*.{}", raw: true, what: "every key of the bucket"},
+		{code: codeWhole, tail: "DIRECT.GET.*.$KV.*.{}.{}", raw: true, what: "every key of the bucket with a dot"},
 		{code: codeWhole, tail: "DIRECT.GET.*.$O.*.{}", raw: true, what: "every object of the store"},
 		{code: codeWhole, tail: "STREAM.MSG.GET.*", what: "every message of the stream: the body selects"},
 		{code: codeWhole, tail: "STREAM.SNAPSHOT.*", what: "every message of the stream, delivered to a subject that the body names"},
@@ -124,7 +127,7 @@ func (a *auditor) unknownVerb(p *Principal, e Entry, t *apiTable) {
 func ackParts(e subject.Pattern) (at int, stream, consumer string) {
 	t := e.Tokens()
 	at = 2
-	if !shortAck(e) && len(t) > 5 && t[4] != ">" && strings.Trim(t[4], "0123456789*") != "" {
+	if t[2] == noDomain || !shortAck(e) && len(t) > 5 && t[4] != ">" && strings.Trim(t[4], "0123456789*") != "" {
 		at = 4
 	}
 	part := func(n int) string {
@@ -160,7 +163,7 @@ func (a *auditor) acks(p *Principal, e Entry) {
 // domainNext reports whether a pull of an acknowledgement's consumer is granted by the API of its domain.
 func (p *Principal) domainNext(ack subject.Pattern) bool {
 	t := ack.Tokens()
-	if t[2] == "_" || len(t) < 6 {
+	if t[2] == noDomain || len(t) < 6 {
 		return false
 	}
 	_, missing := p.lacks(subject.Pattern("$JS." + t[2] + ".API.CONSUMER.MSG.NEXT." + t[4] + "." + t[5]))

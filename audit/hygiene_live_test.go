@@ -185,6 +185,16 @@ func TestAckIsNext(t *testing.T) {
 			t.Errorf("%s: got %+v, want a message of the stream", grant, m)
 		}
 	}
+	// What looks like the stream "_" and one consumer of it, pull and all, is every consumer of the account.
+	hash := accountHash(b.s.Account.PublicKey())
+	for _, tail := range []string{".>", ".*.*.>"} {
+		every := b.holder("$JS.ACK._."+hash+tail, apiRoot+"CONSUMER.MSG.NEXT._."+hash)
+		every.fires(codeForeign, true)
+		every.fires(codeAckNext, true)
+		if m := every.ask("$JS.ACK._."+hash+".S.c.1.1.1.1.0", `+NXT {"batch":1}`); !strings.HasPrefix(m.Data, "data of o.") {
+			t.Errorf("%s: got %+v, want a message of the stream", tail, m)
+		}
+	}
 	b.durable("d", "o.>")
 	own := b.holder("$JS.ACK.S.d.>", apiRoot+"CONSUMER.MSG.NEXT.S.d")
 	own.fires(codeAckNext, false)
@@ -264,4 +274,50 @@ func TestMetadataAndManagementAreReal(t *testing.T) {
 	if m := own.ask(apiRoot+"DIRECT.GET.S.o.a", ""); m.Data != "data of o.a" {
 		t.Errorf("own subject: got %+v", m)
 	}
+}
+
+// TestDenyBelowTheAPIIsWalkedAround: what a deny withholds by name, a request gets by a wildcard.
+func TestDenyBelowTheAPIIsWalkedAround(t *testing.T) {
+	t.Parallel()
+	b := newPowerBench(t)
+	for _, tt := range []struct{ code, grant, deny, subject, body, want string }{
+		{codeWhole, "DIRECT.GET.S.o.>", "DIRECT.GET.S.o.b", "DIRECT.GET.S.o.>", "", "data of o.b"},
+		{codeUnpinned, "CONSUMER.CREATE.S.me.o.>", "CONSUMER.CREATE.S.me.o.b", "CONSUMER.CREATE.S.me.o.>",
+			`{"stream_name":"S","config":{"name":"me","filter_subject":"o.>"}}`, `"num_pending":2`},
+		{codeUnpinned, "CONSUMER.CREATE.S.me2.>", "CONSUMER.CREATE.S.me2.*", "CONSUMER.CREATE.S.me2.*.>",
+			`{"stream_name":"S","config":{"name":"me2","filter_subject":"*.>"}}`, `"num_pending":2`},
+	} {
+		h := b.holder(apiRoot + tt.grant)
+		h.perms.Pub.Deny = jwt.StringList{apiRoot + tt.deny}
+		h.raw = b.s.Raw(t, b.s.User(t, h.perms))
+		h.raw.Do(natstest.SubOp(strings.TrimSuffix(h.inbox, "r")+">", "", "1"))
+		h.fires(tt.code, true)
+		h.refused(strings.Replace(apiRoot+tt.deny, "*", "o", 1))
+		if m := h.ask(apiRoot+tt.subject, tt.body); !strings.Contains(m.Data, tt.want) {
+			t.Errorf("%s: got %+v, want %s", tt.subject, m, tt.want)
+		}
+	}
+}
+
+// TestRequestsAreOverheard: a subscription below the API hears the inbox of who asks; the advisories hold request and answer.
+func TestRequestsAreOverheard(t *testing.T) {
+	t.Parallel()
+	b := newPowerBench(t)
+	b.durable("c", "o.>")
+	next, info := apiRoot+"CONSUMER.MSG.NEXT.S.c", apiRoot+"STREAM.INFO.S"
+	ear := b.holder("elsewhere")
+	ear.perms.Sub.Allow = append(ear.perms.Sub.Allow, next, "$JS.EVENT.ADVISORY.API")
+	ear.raw = b.s.Raw(t, b.s.User(t, ear.perms))
+	ear.fires(codeMetadata, true)
+	ear.raw.Do(natstest.SubOp(next, "", "1"), natstest.SubOp("$JS.EVENT.ADVISORY.API", "", "2"))
+	asker := b.holder(next, info)
+	asker.ask(next, `{"batch":1}`)
+	if got := ear.raw.Await().Msgs; len(got) != 1 || got[0].ReplyTo != asker.inbox {
+		t.Errorf("got %+v, want the request with its inbox", got)
+	}
+	asker.ask(info, "")
+	if got := ear.raw.Await().Msgs; len(got) != 1 || !strings.Contains(got[0].Data, "stream_info_response") {
+		t.Errorf("got %+v, want the answer of another", got)
+	}
+	b.holder("elsewhere").fires(codeMetadata, false)
 }

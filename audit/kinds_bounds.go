@@ -158,7 +158,7 @@ func (j *trial) given(exception string, dir int, e Entry) bool {
 	side := [2]compile.Dir{compile.Pub, compile.Sub}[dir]
 	tokens := e.Pattern.Tokens()
 	for _, x := range j.excepted[exception] {
-		if x.dir == side && x.takes(e.Queue) && len(tokens) <= maxTokens && align(x.tokens, tokens, coveringLiterals) {
+		if x.dir == side && x.takes(e.Queue) && len(tokens) <= maxTokens && align(x.tokens, tokens, covering|literally) {
 			return true
 		}
 	}

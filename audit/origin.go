@@ -19,6 +19,7 @@ type origin struct {
 	queue  string
 	row    string
 	open   []int // indexes of tokens that hold a placeholder of a stated value
+	wild   bool  // a hole takes wildcards: the row writes a parameter whose grammar admits them
 }
 
 // differ puts holes where another identity gives another token; false where the two are not of one length.
@@ -64,8 +65,12 @@ func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
 	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens || o.apart(tokens) {
 		return false, false
 	}
-	exact = align(o.tokens, tokens, exactly)
-	return exact, exact || align(o.tokens, tokens, covering)
+	how := literally
+	if o.wild {
+		how = 0
+	}
+	exact = align(o.tokens, tokens, how)
+	return exact, exact || align(o.tokens, tokens, how|covering)
 }
 
 // apart reports whether a literal token ahead of all holes and wildcards tells the two apart, as it most often does.
@@ -85,9 +90,8 @@ func (o *origin) apart(tokens []string) bool {
 type alignment int
 
 const (
-	exactly          alignment = iota
-	covering                   // "*" also takes any one token and a final ">" all that are left
-	coveringLiterals           // the same, and a hole takes no wildcard
+	covering  alignment = 1 << iota // "*" also takes any one token and a final ">" all that are left
+	literally                       // a hole takes no wildcard
 )
 
 // align matches own against at most maxTokens tokens, where a hole takes one or more of them.
@@ -95,20 +99,20 @@ func align(own, tokens []string, how alignment) bool {
 	all := uint64(2)<<len(tokens) - 1
 	at := uint64(1) // bit n: what was matched so far may end before token n
 	for _, o := range own {
-		if o == hole && how == coveringLiterals {
+		if o == hole && how&literally != 0 {
 			if at = literalEnds(at, tokens); at == 0 {
 				return false
 			}
 			continue
 		}
-		if o == hole || how != exactly && o == ">" {
+		if o == hole || how&covering != 0 && o == ">" {
 			at = all &^ (at&-at<<1 - 1) // any end behind the first
 			continue
 		}
 		var next uint64
 		for rest := at; rest != 0; rest &= rest - 1 {
 			n := bits.TrailingZeros64(rest)
-			if n < len(tokens) && (o == tokens[n] || how != exactly && o == "*" && tokens[n] != ">") {
+			if n < len(tokens) && (o == tokens[n] || how&covering != 0 && o == "*" && tokens[n] != ">") {
 				next |= 2 << n
 			}
 		}

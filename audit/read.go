@@ -66,10 +66,7 @@ func (a *auditor) file(name string, data []byte) error {
 		return err
 	}
 	a.out.Checked.Files += len(principals)
-	if a.read[name] {
-		return nil // named twice: the findings stand already
-	}
-	a.read[name] = true
+	a.read[name] = true // a file called "stdin" and standard input are two: what was walked already is known by its real path
 	for _, p := range principals {
 		if !a.joinAccount(p) {
 			continue

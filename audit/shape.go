@@ -124,6 +124,7 @@ func (a *auditor) shape(profile *contract.Profile, open, fixed map[string]string
 			}
 			for _, o := range paired(grants[0], grants[1], unsure) {
 				reached[o.row] = true
+				o.wild = a.wild(profile, o.row)
 				if key := fmt.Sprintf("%s %t %q %q %s", o.dir, o.deny, o.tokens, o.queue, o.row); !seen[key] {
 					seen[key] = true
 					s.origins = append(s.origins, o)
@@ -186,6 +187,30 @@ func byRow(grants []compile.Grant) map[string][]*compile.Grant {
 		out[grants[i].Row.ID] = append(out[grants[i].Row.ID], &grants[i])
 	}
 	return out
+}
+
+// wild reports whether a row may write a wildcard of its holder's choice: a list that it goes through, or a parameter that is no list, is of a
+// grammar that admits one. Elsewhere what is not stated is a literal, whatever it is.
+func (a *auditor) wild(profile *contract.Profile, row string) bool {
+	each := a.rows[row].Each
+	return slices.ContainsFunc(profile.Params, func(p *contract.Param) bool {
+		return admitsWildcard(p.Type) && (p.Type.Kind != contract.TypeList ||
+			slices.ContainsFunc(each, func(e contract.Each) bool { return len(e.Path) > 0 && e.Path[0] == p.Name }))
+	})
+}
+
+// admitsWildcard reports whether some text of a type has one.
+func admitsWildcard(t *contract.Type) bool {
+	of := func(p *contract.Param) bool { return admitsWildcard(p.Type) }
+	switch {
+	case t == nil:
+		return false
+	case t.Kind == contract.TypePattern, t.Grammar != nil && (t.Grammar.Tail || t.Grammar.Star != contract.StarNone), admitsWildcard(t.Elem):
+		return true
+	case t.Record == nil:
+		return false
+	}
+	return slices.ContainsFunc(t.Record.Fields, of) || slices.ContainsFunc(contract.Sorted(t.Record.Cases), func(fields []*contract.Param) bool { return slices.ContainsFunc(fields, of) })
 }
 
 // filled puts a holder's values in the place of the placeholders.

@@ -138,13 +138,13 @@ func TestHoldersOfAConditionAreTold(t *testing.T) {
 func TestAlign(t *testing.T) {
 	var search func(own, tokens []string, how alignment) bool
 	search = func(own, tokens []string, how alignment) bool {
-		covers := how != exactly
+		covers := how&covering != 0
 		if len(own) == 0 || len(tokens) == 0 {
 			return len(own) == len(tokens)
 		}
 		if own[0] == hole || covers && own[0] == ">" {
 			for n := 1; n <= len(tokens); n++ {
-				if own[0] == hole && how == coveringLiterals && !isToken(tokens[n-1]) {
+				if own[0] == hole && how&literally != 0 && !isToken(tokens[n-1]) {
 					return false
 				}
 				if search(own[1:], tokens[n:], how) {
@@ -171,7 +171,7 @@ func TestAlign(t *testing.T) {
 	cases, hits := 0, 0
 	for _, own := range lists([]string{hole, "a", "*", ">"}) {
 		for _, tokens := range lists([]string{"a", "b", "*", ">"}) {
-			for _, how := range []alignment{exactly, covering, coveringLiterals} {
+			for _, how := range []alignment{0, covering, literally, covering | literally} {
 				got, want := align(own, tokens, how), search(own, tokens, how)
 				if got != want {
 					t.Fatalf("align(%q, %q, %d): got %t, want %t", own, tokens, how, got, want)
@@ -186,7 +186,28 @@ func TestAlign(t *testing.T) {
 		t.Errorf("%d cases, %d hits, want many", cases, hits)
 	}
 	long := slices.Repeat([]string{"a"}, maxTokens)
-	if !align(long, long, exactly) || !align([]string{hole}, long, exactly) || align(long[1:], long, exactly) {
+	if !align(long, long, 0) || !align([]string{hole}, long, literally) || align(long[1:], long, 0) {
 		t.Errorf("%d tokens: not aligned", maxTokens)
+	}
+}
+
+// TestHoleTakesNoWildcard: a value that the credential does not state is a literal, unless its grammar admits wildcards: an entry with one
+// in its place is none that the row gives, and no residual of the row excuses it.
+func TestHoleTakesNoWildcard(t *testing.T) {
+	c := testContract(t)
+	for entry, want := range map[string][]string{
+		"app.main.talk.alice.dev.lobby": {},
+		"app.main.talk.alice.dev.*":     {codeExcess},
+		"app.main.talk.alice.dev.>":     {codeExcess},
+	} {
+		r := judged(t, c, user(t, c, "worker", worker(), func(uc *jwt.UserClaims) { uc.Pub.Allow.Add(entry) }))
+		if diff := cmp.Diff(want, codes(r)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", entry, diff)
+		}
+	}
+	room := &contract.Type{Kind: contract.TypeList, Elem: &contract.Type{Kind: contract.TypeScalar, Grammar: &contract.Grammar{Tail: true}}}
+	fields := &contract.Type{Kind: contract.TypeRecord, Record: &contract.Record{Cases: map[string][]*contract.Param{"of": {{Name: "rooms", Type: room}}}}}
+	if !admitsWildcard(room) || !admitsWildcard(fields) || admitsWildcard(c.Profiles["worker"].Params[0].Type) {
+		t.Error("a grammar with a tail admits a wildcard, one without does not")
 	}
 }

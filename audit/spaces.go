@@ -48,7 +48,7 @@ func (a *auditor) spacesOf(p *Principal) []string {
 		return []string{a.sampleSpace()}
 	}
 	if len(out) > maxSpaces {
-		a.report(p, codeUnjudged, Entry{}, "", fmt.Sprintf("names %d spaces; judged in the first %d", len(out), maxSpaces))
+		a.reportAs(p, codeUnjudged, Error, Entry{}, "", fmt.Sprintf("names %d spaces; judged in the first %d", len(out), maxSpaces)) // what is left out is the author's choice
 		out = out[:maxSpaces]
 	}
 	return out
