@@ -31,9 +31,9 @@ func (c auditCase) few() int { return max(1, c.Credentials/10) }
 
 // auditFigures are what the ways did, one result for each round.
 type auditFigures struct {
-	few, all, rows                                                int
-	decode, fewAudit, audit, fewRules, contract, rules, onlyRules []result
-	bytes                                                         int // of one JWT
+	few, all, rows                                     int
+	decode, fewAudit, audit, fewRules, contract, rules []result
+	bytes                                              int // of one JWT
 }
 
 // The ways. Each runs in a process of its own, on one core: the memory of a process is then that of one way.
@@ -43,7 +43,6 @@ const (
 	workAuditRules    = "audit-rules"    // beside it the shipped Rego rules
 	workContract      = "contract"       // audit of the contract in every topology
 	workContractRules = "contract-rules" // beside it the shipped Rego rules
-	workRules         = "rules"          // compile the shipped Rego rules, and nothing else
 )
 
 // job is what a process of its own does.
@@ -87,7 +86,7 @@ func measureAudit(ctx context.Context, s *subject) (f auditFigures, err error) {
 			to        *[]result
 		}{
 			{workDecode, all, &f.decode}, {workAudit, few, &f.fewAudit}, {workAudit, all, &f.audit}, {workAuditRules, few, &f.fewRules},
-			{workContract, "", &f.contract}, {workContractRules, "", &f.rules}, {workRules, "", &f.onlyRules},
+			{workContract, "", &f.contract}, {workContractRules, "", &f.rules},
 		} {
 			r, err := apart(ctx, auditJob{Work: w.work, Contract: s.contract.Name, Dir: w.dir, Now: time.Now()})
 			if err != nil {
