@@ -20,10 +20,10 @@ import (
 // auditCase describes a fleet: holders of one profile, each with a name of its own.
 type auditCase struct {
 	Credentials int
-	Rows        int            // entries of each
-	Vary        string         // the parameter that is another for each
-	Holder      map[string]any // further parameters of the measured profile
-	Rounds      int            // of the ways on one core
+	Rows        int               // entries of each
+	Vary        map[string]string // parameters that are others for each: how the number of the holder is written in them
+	Holder      map[string]any    // further parameters of the measured profile
+	Rounds      int               // of the ways on one core
 }
 
 // few is how many credentials the fleet is compared with that is a tenth of it, and the policy engine judges.
@@ -31,9 +31,9 @@ func (c auditCase) few() int { return max(1, c.Credentials/10) }
 
 // auditFigures are what the ways did, one result for each round.
 type auditFigures struct {
-	few, all, rows                                                int
-	decode, fewAudit, audit, fewRules, contract, rules, onlyRules []result
-	bytes                                                         int // of one JWT
+	few, all, rows                                     int
+	decode, fewAudit, audit, fewRules, contract, rules []result
+	bytes                                              int // of one JWT
 }
 
 // The ways. Each runs in a process of its own, on one core: the memory of a process is then that of one way.
@@ -43,7 +43,6 @@ const (
 	workAuditRules    = "audit-rules"    // beside it the shipped Rego rules
 	workContract      = "contract"       // audit of the contract in every topology
 	workContractRules = "contract-rules" // beside it the shipped Rego rules
-	workRules         = "rules"          // compile the shipped Rego rules, and nothing else
 )
 
 // job is what a process of its own does.
@@ -87,7 +86,7 @@ func measureAudit(ctx context.Context, s *subject) (f auditFigures, err error) {
 			to        *[]result
 		}{
 			{workDecode, all, &f.decode}, {workAudit, few, &f.fewAudit}, {workAudit, all, &f.audit}, {workAuditRules, few, &f.fewRules},
-			{workContract, "", &f.contract}, {workContractRules, "", &f.rules}, {workRules, "", &f.onlyRules},
+			{workContract, "", &f.contract}, {workContractRules, "", &f.rules},
 		} {
 			r, err := apart(ctx, auditJob{Work: w.work, Contract: s.contract.Name, Dir: w.dir, Now: time.Now()})
 			if err != nil {
@@ -167,7 +166,9 @@ func (s *subject) fleetMember(issuer *mint.Issuer, i int) (*mint.Credential, err
 	for k, v := range s.audit.Holder {
 		values[k] = v
 	}
-	values[s.audit.Vary] = fmt.Sprintf("h%d", i)
+	for name, form := range s.audit.Vary {
+		values[name] = fmt.Sprintf(form, i)
+	}
 	seed, err := newSeed()
 	if err != nil {
 		return nil, err

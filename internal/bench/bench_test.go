@@ -166,7 +166,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout bytes.Buffer
-	if err := run(t.Context(), options{out: out, d: time.Millisecond, spaces: 1}, &stdout); err != nil {
+	if err := run(t.Context(), options{few: true, out: out, d: time.Millisecond, spaces: 1}, &stdout); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(out)

@@ -48,9 +48,9 @@ func (j auditJob) do(ctx context.Context, c *contract.Contract) (result, error) 
 	switch j.Work {
 	case workDecode:
 		return decodeAll(j.Dir)
-	case workAuditRules, workContractRules, workRules:
+	case workAuditRules, workContractRules:
 		rules, err := rego.New(ctx, rego.Config{Shipped: true})
-		if err != nil || j.Work == workRules {
+		if err != nil {
 			return result{}, err
 		}
 		cfg.Rules = rules

@@ -22,6 +22,7 @@ type options struct {
 	out    string        // file to write, or ""
 	d      time.Duration // of the mints and small compiles, and again of the large compiles
 	spaces int           // provisioned by each side
+	few    bool          // a fleet of few credentials: for tests
 }
 
 func main() {
@@ -51,6 +52,9 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.few {
+		c.audit.Credentials, c.audit.Rounds = 10, 1
+	}
 	f := figures{machine: thisMachine(), name: c.name()}
 	if f.mint, err = measureMint(c, o.d); err != nil {
 		return fmt.Errorf("mint: %w", err)
@@ -60,6 +64,9 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	if f.provision, err = measureProvision(ctx, c, o.spaces); err != nil {
 		return fmt.Errorf("provision: %w", err)
+	}
+	if f.audit, err = measureAudit(ctx, c); err != nil {
+		return fmt.Errorf("audit: %w", err)
 	}
 	text := f.report()
 	if _, err := stdout.Write(text); err != nil {

@@ -22,6 +22,7 @@ type figures struct {
 	mint      mintFigures
 	whole     wholeFigures
 	provision provisionFigures
+	audit     auditFigures
 }
 
 // report is the whole text, in Markdown.
@@ -36,6 +37,9 @@ func (f figures) report() []byte {
 	f.mintTables(&b)
 	f.wholeTable(&b)
 	f.provisionTable(&b)
+	if len(f.audit.audit) > 0 {
+		f.auditTable(&b)
+	}
 	return b.Bytes()
 }
 

@@ -18,6 +18,9 @@ func Redact(text string) string {
 	return keyMaterial.ReplaceAllString(text, "[key material]")
 }
 
+// leastSeed is how many letters follow the first two of a seed at least, where it was cut.
+const leastSeed = 24
+
 // leastMaterial is how long the shortest text is that keyMaterial matches: a JWT that was cut.
 const leastMaterial = len("eyJ") + 8
 
@@ -27,7 +30,7 @@ func mayHoldKeys(text string) bool {
 	for i := 0; i+leastMaterial <= len(text); i++ {
 		switch text[i] {
 		case 'S':
-			if strings.IndexByte("OACNUX", text[i+1]) >= 0 && seedLetter(text[i+2]) && seedLetter(text[i+3]) {
+			if strings.IndexByte("OACNUX", text[i+1]) >= 0 && seedLetters(text[i+2:]) >= leastSeed {
 				return true
 			}
 		case 'e':
@@ -39,4 +42,12 @@ func mayHoldKeys(text string) bool {
 	return false
 }
 
-func seedLetter(c byte) bool { return 'A' <= c && c <= 'Z' || '2' <= c && c <= '7' }
+// seedLetters is how many letters of a seed a text begins with, or leastSeed.
+func seedLetters(text string) int {
+	for i := range min(len(text), leastSeed) {
+		if c := text[i]; (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
+			return i
+		}
+	}
+	return min(len(text), leastSeed)
+}

@@ -132,9 +132,8 @@ var table = map[string]rule{
 	},
 	"cmd/cotalctl": {may: []string{all}, never: map[string]string{"testing": "the product must not link the testing flags"}},
 	"internal/bench": {
-		may:        []string{"internal/contract", "internal/embedded", "internal/mint", "internal/provision", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
-		never:      map[string]string{opa: whyNoOPA, "testing": "a program of its own; the testing package would bring its flags"},
-		mayNotName: map[string]string{"os/exec": "figures of one process in one run compare; another process would be measured with its start"},
+		may:        []string{"audit", "audit/rego", "internal/contract", "internal/embedded", "internal/mint", "internal/provision", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
+		never:      map[string]string{"testing": "a program of its own; the testing package would bring its flags"},
 	},
 	"internal/mutants": {
 		may: []string{"audit", "internal/contract", "internal/subject", "compile", "matrix"},
@@ -164,7 +163,7 @@ var everywhere = []struct {
 	why    string
 	except []string
 }{
-	{opa, whyNoOPA, []string{"audit/rego", "cmd/cotalctl"}},
+	{opa, whyNoOPA, []string{"audit/rego", "internal/bench", "cmd/cotalctl"}},
 	{natsServer, whyNoServer, []string{"internal/bench", "internal/embedded", "internal/natstest", "internal/spacetest", "cmd/cotalctl"}},
 	{kong, "flags are read in one place", []string{"cmd/cotalctl"}},
 	{cmpM, "it panics on unexported fields; a comparison for tests only", nil},
