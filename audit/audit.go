@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -47,11 +46,6 @@ type auditor struct {
 	profiles map[string]bool
 	probs    contract.Problems
 
-	classes  map[[sha256.Size]byte]*class // of credentials, once judged
-	literals map[string]string            // of a profile in a space: every text that the contract resolves to, "" where that is not known
-	ofClass  bool                         // a class is being judged
-	files    int                          // that may be read
-
 	ruling        *ruling // nil without Config.Rules
 	inputContract *InputContract
 	inputSpaces   map[string]*InputSpace
@@ -67,7 +61,7 @@ func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
 		read: map[string]bool{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
-		inputSpaces: map[string]*InputSpace{}, classes: map[[sha256.Size]byte]*class{}, literals: map[string]string{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
+		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: append(Rules(cfg.Contract), PolicyRules(cfg.Rules)...), now: cfg.Now}
 	a.out.Checked.Invariants = len(Checks())
@@ -136,12 +130,6 @@ func (a *auditor) judge(p *Principal) {
 		a.profiles[p.Profile] = true
 	}
 	a.out.Checked.Entries += p.entryCount()
-	a.judgeEntries(p)
-	a.rule(p)
-}
-
-// judgeEntries runs the checks of this package.
-func (a *auditor) judgeEntries(p *Principal) {
 	a.hygiene(p)
 	if p.Token == nil || !p.Token.Scoped {
 		if !p.System || p.Profile != "" { // a stranger's system user is outside what a contract is about
@@ -150,6 +138,7 @@ func (a *auditor) judgeEntries(p *Principal) {
 		a.deputize(p)
 		a.residuals(p)
 	}
+	a.rule(p)
 }
 
 // profile returns the declared profile, or nil.

@@ -55,7 +55,6 @@ type tallied struct {
 	profile string
 	rows    []string
 	reaches []*reach
-	line    *Deputy // once made
 }
 
 // tally adds a power to the table.
@@ -97,12 +96,8 @@ func (a *auditor) deputies() []Deputy {
 		}
 		slices.Sort(d.Residuals)
 		d.Residuals = slices.Compact(d.Residuals)
-		if t.line == nil { // the members of a class share what they reach
-			d.Targets, d.Except = targetsOf(t.reaches)
-			d.Stores, d.FreeOnly = storesOf(t.reaches)
-			t.line = &d
-		}
-		d.Rows, d.Residuals, d.Targets, d.Except, d.Stores, d.FreeOnly = t.line.Rows, t.line.Residuals, t.line.Targets, t.line.Except, t.line.Stores, t.line.FreeOnly
+		d.Targets, d.Except = targetsOf(t.reaches)
+		d.Stores, d.FreeOnly = storesOf(t.reaches)
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(x, y Deputy) int {

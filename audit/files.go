@@ -112,7 +112,6 @@ func (w *walker) directory(path string) bool {
 
 func (w *walker) file(path string, named bool) bool {
 	if w.learning {
-		w.a.files++
 		w.learn(path)
 		return true
 	}

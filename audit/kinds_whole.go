@@ -36,9 +36,11 @@ func (j *trial) whole() {
 			continue
 		}
 		switch r.Kind {
-		case KindLifetime, KindSize:
-			if !j.a.ofClass { // it is asked of each member
-				j.claim(r)
+		case KindLifetime:
+			j.lifetime(r)
+		case KindSize:
+			if j.p.size > r.Bytes {
+				j.a.violated(j.p, r, Entry{}, "", fmt.Sprintf("the JWT is of %d bytes, want at most %d", j.p.size, r.Bytes))
 			}
 		case KindDenyPresent:
 			j.denyPresent(r)
@@ -50,24 +52,6 @@ func (j *trial) whole() {
 					held[0].entry, held[0].witness))
 			}
 		}
-	}
-}
-
-// claims runs the rules that are about what a JWT is beside its entries.
-func (j *trial) claims() {
-	for n := range j.set.rules {
-		if r := &j.set.rules[n]; r.Kind == KindLifetime || r.Kind == KindSize && j.about[n] != uninvolved {
-			j.claim(r)
-		}
-	}
-}
-
-func (j *trial) claim(r *rule) {
-	switch {
-	case r.Kind == KindLifetime:
-		j.lifetime(r)
-	case j.p.size > r.Bytes:
-		j.a.violated(j.p, r, Entry{}, "", fmt.Sprintf("the JWT is of %d bytes, want at most %d", j.p.size, r.Bytes))
 	}
 }
 

@@ -28,9 +28,11 @@ const maxShapes = 64
 // samples do not tell enough about: an entry may come from one of them.
 func (a *auditor) origins(profile *contract.Profile, stated map[string]string, space string) (list []origin, unreached []string, err error) {
 	open, fixed := a.openValues(profile, stated)
-	if !a.ofClass { // whose members have been asked
-		if err := fits(profile, open, stated); err != nil {
-			return nil, nil, err
+	for _, param := range profile.Params {
+		if _, ok := open[param.Name]; ok && param.Type.Grammar != nil {
+			if err := compile.CheckGrammar(param.Type.Grammar, stated[param.Name]); err != nil {
+				return nil, nil, &contract.Problem{What: "parameter " + param.Name + " does not fit its grammar", Want: err.Want, Hint: err.Hint}
+			}
 		}
 	}
 	key := fmt.Sprintf("%q %q %q %q", profile.Name, space, slices.Sorted(maps.Keys(open)), fixed)
@@ -46,18 +48,6 @@ func (a *auditor) origins(profile *contract.Profile, stated map[string]string, s
 		return nil, nil, s.err
 	}
 	return s.filled(open), s.unreached, nil
-}
-
-// fits holds the values of a profile's open parameters to their grammars.
-func fits(profile *contract.Profile, open, stated map[string]string) error {
-	for _, param := range profile.Params {
-		if _, ok := open[param.Name]; ok && param.Type.Grammar != nil {
-			if err := compile.CheckGrammar(param.Type.Grammar, stated[param.Name]); err != nil {
-				return &contract.Problem{What: "parameter " + param.Name + " does not fit its grammar", Want: err.Want, Hint: err.Hint}
-			}
-		}
-	}
-	return nil
 }
 
 // openValues splits the stated values: those that rows only write into one token of a subject can be filled in afterwards, in

@@ -20,10 +20,10 @@ import (
 // auditCase describes a fleet: holders of one profile, each with a name of its own.
 type auditCase struct {
 	Credentials int
-	Rows        int               // entries of each
-	Vary        map[string]string // parameters that are others for each: how the number of the holder is written in them
-	Holder      map[string]any    // further parameters of the measured profile
-	Rounds      int               // of the ways on one core
+	Rows        int            // entries of each
+	Vary        string         // the parameter that is another for each
+	Holder      map[string]any // further parameters of the measured profile
+	Rounds      int            // of the ways on one core
 }
 
 // few is how many credentials the fleet is compared with that is a tenth of it, and the policy engine judges.
@@ -166,9 +166,7 @@ func (s *subject) fleetMember(issuer *mint.Issuer, i int) (*mint.Credential, err
 	for k, v := range s.audit.Holder {
 		values[k] = v
 	}
-	for name, form := range s.audit.Vary {
-		values[name] = fmt.Sprintf(form, i)
-	}
+	values[s.audit.Vary] = fmt.Sprintf("h%d", i)
 	seed, err := newSeed()
 	if err != nil {
 		return nil, err

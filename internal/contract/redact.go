@@ -18,9 +18,6 @@ func Redact(text string) string {
 	return keyMaterial.ReplaceAllString(text, "[key material]")
 }
 
-// leastSeed is how many letters follow the first two of a seed at least, where it was cut.
-const leastSeed = 24
-
 // leastMaterial is how long the shortest text is that keyMaterial matches: a JWT that was cut.
 const leastMaterial = len("eyJ") + 8
 
@@ -30,7 +27,7 @@ func mayHoldKeys(text string) bool {
 	for i := 0; i+leastMaterial <= len(text); i++ {
 		switch text[i] {
 		case 'S':
-			if strings.IndexByte("OACNUX", text[i+1]) >= 0 && seedLetters(text[i+2:]) >= leastSeed {
+			if strings.IndexByte("OACNUX", text[i+1]) >= 0 && seedLetter(text[i+2]) && seedLetter(text[i+3]) {
 				return true
 			}
 		case 'e':
@@ -42,12 +39,4 @@ func mayHoldKeys(text string) bool {
 	return false
 }
 
-// seedLetters is how many letters of a seed a text begins with, or leastSeed.
-func seedLetters(text string) int {
-	for i := range min(len(text), leastSeed) {
-		if c := text[i]; (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
-			return i
-		}
-	}
-	return min(len(text), leastSeed)
-}
+func seedLetter(c byte) bool { return 'A' <= c && c <= 'Z' || '2' <= c && c <= '7' }
