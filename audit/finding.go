@@ -106,6 +106,11 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 func (r *Report) sort() {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Also == nil {
+			f.Also = []string{}
+		}
+	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(rank(a.Severity), rank(b.Severity)),

@@ -178,6 +178,8 @@ func (b *Baseline) read(data []byte, rules []Rule) error {
 			return fail(at, "entry", fmt.Sprintf("code %q, count %d", e.Code, e.Count), "a code, and a count of 1 or more")
 		case len(rules) > 0 && !slices.ContainsFunc(rules, func(r Rule) bool { return r.Code == e.Code }):
 			return fail(at, "entry", fmt.Sprintf("code %q", e.Code), "the code of a rule, see --list")
+		case e.Dir != "" && e.Dir != dirPub && e.Dir != dirSub:
+			return fail(at, "entry", fmt.Sprintf("dir %q", e.Dir), "pub, sub or none")
 		case e.File == "" && ofFile(e.Code):
 			return fail(at, "entry of "+e.Code, "no file", "the file that it was found in")
 		case twice:
