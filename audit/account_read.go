@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/jwt/v2"
@@ -153,10 +154,16 @@ func (a *auditor) trusted(name string, data []byte) (done bool, err error) {
 	}
 	a.trust.learn(name, data)
 	a.out.Checked.Files++
-	if a.trust.judged[token] {
+	a.read[name] = true
+	if first, twice := a.trust.judged[token]; twice {
+		a.copied(first, name)
+		if c, ok := claims.(*jwt.AccountClaims); ok {
+			a.misfiled(&Principal{Name: entityName("account", &c.ClaimsData), File: name}, c)
+		}
 		return true, nil
 	}
-	a.trust.judged[token] = true
+	a.trust.judged[token] = name
+	defer a.nextFile()
 	switch c := claims.(type) {
 	case *jwt.AccountClaims:
 		a.account(name, token, c)
@@ -164,4 +171,11 @@ func (a *auditor) trusted(name string, data []byte) (done bool, err error) {
 		a.operator(name, token, c)
 	}
 	return true, nil
+}
+
+// copied notes that a file holds the JWT of another one, which was judged there. A configuration holds more than that.
+func (a *auditor) copied(first, file string) {
+	if first != file && !isConf(first) && !slices.Contains(a.copies[first], file) {
+		a.copies[first] = append(a.copies[first], file)
+	}
 }

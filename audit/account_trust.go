@@ -18,7 +18,7 @@ type trust struct {
 	operators map[string]*jwt.OperatorClaims
 	stores    map[string]string // directory of an nsc store → its operator's public key
 	homes     map[string]string // directory of an account in an nsc store → the account's public key
-	judged    map[string]bool   // account and operator JWTs that were judged: a broker keeps copies
+	judged    map[string]string // file of account and operator JWTs that were judged: a broker keeps copies
 	strangers map[string]*stranger
 	joining   bool // several files are judged together, so that a signer that is missing is worth a word
 }
@@ -39,7 +39,7 @@ type stranger struct {
 
 func newTrust() *trust {
 	return &trust{accounts: map[string]*account{}, operators: map[string]*jwt.OperatorClaims{}, stores: map[string]string{},
-		homes: map[string]string{}, judged: map[string]bool{}, strangers: map[string]*stranger{}}
+		homes: map[string]string{}, judged: map[string]string{}, strangers: map[string]*stranger{}}
 }
 
 // learn takes in an account or operator JWT with a good signature; whatever else the file is, it is judged when it is read.

@@ -27,9 +27,7 @@ func (a *auditor) joinAccount(p *Principal) bool {
 		key = uc.IssuerAccount
 	}
 	p.System = p.System || a.trust.isSystem(key)
-	if home := a.trust.homes[filepath.Dir(filepath.Dir(p.File))]; home != "" && filepath.Base(filepath.Dir(p.File)) == "users" && home != key {
-		a.report(p, codeForeignSign, Entry{}, "", "stands among the users of account "+home+" and is of account "+key)
-	}
+	a.misplaced(p, key)
 	acc := a.trust.accounts[key]
 	if acc == nil {
 		if owner := a.trust.signerOf(uc.Issuer); owner != "" && uc.IssuerAccount == "" {
@@ -57,6 +55,22 @@ func (a *auditor) joinAccount(p *Principal) bool {
 	a.bearer(p, acc)
 	a.mapped(p, acc)
 	return judge
+}
+
+// misplaced finds a user in the store of another account. That is about the file, and so about each copy of a JWT.
+func (a *auditor) misplaced(p *Principal, key string) {
+	if home := a.trust.homes[filepath.Dir(filepath.Dir(p.File))]; home != "" && filepath.Base(filepath.Dir(p.File)) == "users" && home != key {
+		a.report(p, codeForeignSign, Entry{}, "", "stands among the users of account "+home+" and is of account "+key)
+	}
+}
+
+// misfiled finds an account in the store of another operator.
+func (a *auditor) misfiled(p *Principal, c *jwt.AccountClaims) {
+	dir := filepath.Dir(p.File)
+	store, signer := a.trust.stores[filepath.Dir(filepath.Dir(dir))], a.trust.didSign(c)
+	if store != "" && signer != nil && signer.Subject != store && a.trust.homes[dir] == c.Subject {
+		a.report(p, codeForeignSign, Entry{}, "", "stands in the store of operator "+store+" and is signed for operator "+signer.Subject)
+	}
 }
 
 // scoped gives a user of a scoped key what the broker gives it.
@@ -144,8 +158,6 @@ func (a *auditor) bearer(p *Principal, acc *account) {
 
 // signedByOperator judges who signed an account (A052).
 func (a *auditor) signedByOperator(p *Principal, c *jwt.AccountClaims) {
-	dir := filepath.Dir(p.File)
-	store := a.trust.stores[filepath.Dir(filepath.Dir(dir))]
 	signer := a.trust.didSign(c)
 	switch {
 	case c.Issuer == c.Subject:
@@ -158,8 +170,8 @@ func (a *auditor) signedByOperator(p *Principal, c *jwt.AccountClaims) {
 			return
 		}
 		a.report(p, codeForeignSign, Entry{}, "", "its issuer "+c.Issuer+" is none of the operators that were given, and no signing key of one")
-	case store != "" && signer.Subject != store && a.trust.homes[dir] == c.Subject:
-		a.report(p, codeForeignSign, Entry{}, "", "stands in the store of operator "+store+" and is signed for operator "+signer.Subject)
+	default:
+		a.misfiled(p, c)
 	}
 }
 

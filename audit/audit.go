@@ -41,8 +41,11 @@ type auditor struct {
 	stores   map[string]*stores
 	words    map[string]residualText // of a row's residuals
 	out      Report
-	seen     map[string]int  // what was reported of the contract or of one file, and as which finding
-	read     map[string]bool // files that were judged
+	seen     map[string]int      // what was reported of the contract or of one file, and as which finding
+	shared   map[string]int      // the same of files that configurations include
+	copies   map[string][]string // of a file that holds one JWT: the others that hold it too
+	users    map[string]string   // a user's JWT → the file that it was judged in
+	read     map[string]bool     // files that were judged
 	profiles map[string]bool
 	probs    contract.Problems
 
@@ -60,10 +63,10 @@ type auditor struct {
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
-		read: map[string]bool{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
+		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[string]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
-	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: append(Rules(cfg.Contract), PolicyRules(cfg.Rules)...), now: cfg.Now}
+	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: AllRules(cfg.Contract, cfg.Rules), now: cfg.Now}
 	a.out.Checked.Invariants = len(Checks())
 	if err := a.placeContract(); err != nil {
 		return nil, err
@@ -93,7 +96,11 @@ func (a *auditor) placeContract() error {
 	for _, r := range c.Rows {
 		a.rows[r.ID] = r
 	}
-	a.out.Checked.Invariants += len(c.Invariants)
+	for _, inv := range c.Invariants {
+		if inv.In(a.topology.Name) {
+			a.out.Checked.Invariants++
+		}
+	}
 	return nil
 }
 
@@ -113,7 +120,7 @@ func (a *auditor) done() (*Report, error) {
 	a.out.problems, a.out.files = a.probs, slices.Sorted(maps.Keys(a.read))
 	for i := range a.out.Findings {
 		f := &a.out.Findings[i]
-		f.read = a.read[f.File]
+		f.read, f.Also = a.read[f.File], append([]string{}, a.copies[f.File]...)
 		if f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
@@ -122,6 +129,13 @@ func (a *auditor) done() (*Report, error) {
 	a.out.Waive(a.cfg)
 	a.out.sort()
 	return &a.out, a.probs.Err()
+}
+
+// nextFile forgets what was said of a file: no other one repeats it.
+func (a *auditor) nextFile() {
+	clear(a.noted)
+	clear(a.seen)
+	clear(a.forbids)
 }
 
 // judge runs every check on one principal.
@@ -190,7 +204,7 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 		f.File, f.Line = at.file, at.line
 	}
 	if e.Pattern != "" {
-		f.Entry = e.String()
+		f.Entry, f.Dir = e.String(), e.dir
 	}
 	a.found(f.Code, f.Entry, f.Witness)
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
@@ -200,14 +214,18 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	if profile := a.profile(p.Profile); f.File == "" && profile != nil {
 		f.File, f.Line = profile.Pos.File, profile.Pos.Line
 	}
-	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, messageKey(f)}, "\x00")
+	byEntry := strings.Join([]string{f.Code, f.File, f.Subject, f.Entry, f.Dir, messageKey(f)}, "\x00")
 	if f.Entry == "" && f.Line > 0 {
 		byEntry += fmt.Sprint("\x00", f.Line)
 	}
-	if _, twice := a.seen[byEntry]; twice {
+	seen := a.seen
+	if e.at.file != "" && e.at.file != p.File || e.at.file == "" && p.at.file != "" && p.at.file != p.File {
+		seen = a.shared // another configuration may include it too
+	}
+	if _, twice := seen[byEntry]; twice {
 		return
 	}
-	a.seen[byEntry] = len(a.out.Findings)
+	seen[byEntry] = len(a.out.Findings)
 	if p.Sampled && len(f.Rows) > 0 && a.sampledBefore(p, f) {
 		return
 	}
@@ -217,7 +235,7 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 // sampledBefore reports whether a row of a sampled profile has shown this already: its other entries and identities differ in
 // sample values alone, or in the elements that the row iterates over. Those of the first identity are counted.
 func (a *auditor) sampledBefore(p *Principal, f Finding) bool {
-	byRows := strings.Join(append([]string{"rows", f.Code, f.Subject}, f.Rows...), "\x00")
+	byRows := strings.Join(append([]string{"rows", f.Code, f.Subject, f.Dir}, f.Rows...), "\x00")
 	first, before := a.seen[byRows]
 	if !before {
 		a.seen[byRows] = len(a.out.Findings)
@@ -261,7 +279,7 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 	}
 	a.noted[key] = true
 	words := a.residualWords(row)
-	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Rows: []string{row.ID}, Cite: row.Cite,
+	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Dir: e.dir, Rows: []string{row.ID}, Cite: row.Cite,
 		Message: words.text, File: p.File, residuals: row.Residuals}
 	if f.File == "" {
 		f.File, f.Line = row.Pos.File, row.Pos.Line

@@ -295,7 +295,7 @@ func TestClock(t *testing.T) {
 func TestResidualNotes(t *testing.T) {
 	c := testContract(t)
 	r := judged(t, c, user(t, c, "worker", worker()))
-	want := []Finding{{Code: codeResidual, Severity: Note, Subject: "worker1", Entry: "app.main.talk.alice.dev.ops", Rows: []string{"POST"}, Cite: "§POST",
+	want := []Finding{{Code: codeResidual, Severity: Note, Subject: "worker1", Entry: "app.main.talk.alice.dev.ops", Dir: dirPub, Also: []string{}, Rows: []string{"POST"}, Cite: "§POST",
 		Message: "ECHO: any poster can flood its room (bounded by one room)", File: "user.jwt", residuals: []string{"ECHO"},
 		read: true, profile: "worker", identity: "actor:dev owner:alice profile:worker space:main", nonce: "nonce1"}}
 	if diff := cmp.Diff(want, r.Findings, cmp.AllowUnexported(Finding{})); diff != "" {

@@ -64,6 +64,9 @@ const serverName = "server"
 func (a *auditor) judgeConf(s *serverConf) {
 	from := len(a.out.Findings)
 	a.out.Checked.Files++
+	for _, file := range append(s.tree.files, s.file) {
+		a.read[file] = true
+	}
 	for _, f := range s.faults {
 		a.confReport(s, codeConfRefused, "", serverName, f.at, f.message)
 	}
@@ -94,6 +97,7 @@ func (a *auditor) judgeConf(s *serverConf) {
 			*text = s.tree.hide(*text)
 		}
 	}
+	a.nextFile()
 }
 
 // confPrincipal reads a user's permissions as the broker does.

@@ -88,6 +88,7 @@ func (l *confLoader) include(path string, where spot, within []string) (string, 
 	}
 	l.tree.real[real] = true
 	l.names[abs] = path
+	l.tree.files = append(l.tree.files, path)
 	l.left -= len(data)
 	_, err = l.file(path, filepath.Dir(path), string(data), append(slices.Clone(within), real))
 	return relative, err

@@ -56,6 +56,7 @@ type confTree struct {
 	secrets []string // passwords and tokens, longest first: nothing that is reported may hold one
 	hider   *strings.Replacer
 	real    map[string]bool // real paths of what it includes
+	files   []string        // these as findings name them
 }
 
 // parseConf parses a configuration as nats-server does. dir is where its includes are looked up, "" where it may have none.

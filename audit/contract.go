@@ -77,10 +77,7 @@ func (a *auditor) samplePrincipals(profile *contract.Profile, in compile.Input, 
 		a.place(p, profile.Name)
 		p.Identity, p.Sampled, p.repeat = scopeIdentity(scope, profile), true, repeat
 		p.Inbox, p.scope, p.given = inboxNonce(profile, p.Identity), scope, scope
-		p.sampled = func() []compile.Grant {
-			grants, _ := compile.Resolve(scope, account) // it has compiled
-			return grants
-		}
+		p.sampled = a.grantsIn(scope, account)
 		for _, e := range p.Pub.Allow {
 			for _, row := range e.Rows {
 				a.granted[row] = true
@@ -88,6 +85,17 @@ func (a *auditor) samplePrincipals(profile *contract.Profile, in compile.Input, 
 		}
 		a.measure(p, profile, set)
 		judge(p)
+	}
+}
+
+// grantsIn asks for what the rows of a holder give in an account. What does not resolve is a problem of the audit.
+func (a *auditor) grantsIn(scope *compile.Scope, account string) func() ([]compile.Grant, bool) {
+	return func() ([]compile.Grant, bool) {
+		grants, err := compile.Resolve(scope, account)
+		if err != nil {
+			a.problem(err)
+		}
+		return grants, err == nil
 	}
 }
 

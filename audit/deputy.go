@@ -182,7 +182,7 @@ func (p *Principal) confers(row, class string) bool {
 	if p.byRow == nil {
 		p.byRow = p.rowPowers()
 	}
-	return p.byRow[row][class]
+	return p.unsure || p.byRow[row][class]
 }
 
 // untrustedRows are the rows of untrusted profiles that give the entry, whoever holds them: a credential that does not say what it

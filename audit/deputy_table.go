@@ -218,7 +218,7 @@ func (a *auditor) forbid(p *Principal, r *rule, q *deputyPower, e Entry, l place
 	if _, again := a.seen[key]; !again {
 		f = &forbidden{at: len(a.out.Findings)}
 		a.seen[key], a.forbids[key] = f.at, f
-		found := Finding{Code: r.Code, Severity: severityOf(r), Subject: p.Name, Entry: e.String(), Cite: r.Cite, Hint: kindHint(r.Kind), Witness: l.witness, File: p.File}
+		found := Finding{Code: r.Code, Severity: severityOf(r), Subject: p.Name, Entry: e.String(), Dir: e.dir, Cite: r.Cite, Hint: kindHint(r.Kind), Witness: l.witness, File: p.File}
 		a.lasting(p, &found)
 		a.out.Findings = append(a.out.Findings, found)
 	}
@@ -258,7 +258,9 @@ func insert(set *[]string, text string) bool {
 // rowPowers are the classes that each row of a sampled principal confers by its own grants.
 func (p *Principal) rowPowers() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
-	for _, g := range p.sampled() {
+	grants, ok := p.sampled()
+	p.unsure = !ok
+	for _, g := range grants {
 		if g.Dir != compile.Pub || g.Deny {
 			continue
 		}

@@ -170,6 +170,13 @@ func checkJSON(text []byte) error {
 // maxDepth bounds how deep a file nests; a list of compiled sets needs less than a dozen.
 const maxDepth = 64
 
+// jsonFault is a key that stands twice, which ends at a byte.
+type jsonFault struct{ at int64 }
+
+func (e *jsonFault) Error() string {
+	return fmt.Sprintf("a key stands twice in one object, at byte %d", e.at)
+}
+
 func checkValue(dec *json.Decoder, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nests more than %d deep", maxDepth)
@@ -191,7 +198,7 @@ func checkValue(dec *json.Decoder, depth int) error {
 			}
 			folded := strings.ToLower(strings.ToUpper(fmt.Sprint(key)))
 			if seen[folded] {
-				return fmt.Errorf("a key stands twice in one object, at byte %d", dec.InputOffset())
+				return &jsonFault{dec.InputOffset()}
 			}
 			seen[folded] = true
 		}

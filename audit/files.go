@@ -182,6 +182,7 @@ func (w *walker) foreign(path string, named bool, err error) bool {
 	}
 	var other *foreignJWT
 	if errors.As(err, &other) && !named {
+		w.a.read[path] = true
 		w.a.report(&Principal{Name: filepath.Base(path), File: path}, codeOtherJWT, Entry{}, "", fmt.Sprintf("a JWT of type %q is not judged", other.kind))
 	}
 	if named {

@@ -21,17 +21,25 @@ const (
 	Note    = "note"
 )
 
+// The directions of an entry that a finding is about.
+const (
+	dirPub = "pub"
+	dirSub = "sub"
+)
+
 // Finding is one violation, doubt or declared residual.
 type Finding struct {
 	Code     string   `json:"code"`
 	Severity string   `json:"severity"` // Error, Warning or Note
 	Subject  string   `json:"subject"`  // who holds the entry: a profile, else the name or public key of a credential
 	Entry    string   `json:"entry"`    // the permission entry as the broker reads it; "" where the finding is about the whole
+	Dir      string   `json:"dir"`      // "pub" or "sub": the direction that the entry grants or denies; "" where it is of neither, or of both
 	Rows     []string `json:"rows"`     // sorted ids of the rows that the entry stands for, empty where unknown
 	Cite     string   `json:"cite"`
 	Message  string   `json:"message"`
 	Witness  string   `json:"witness"` // a concrete subject that the entry admits, or ""
 	File     string   `json:"file"`    // of the credential, else of the row
+	Also     []string `json:"also"`    // other files that hold the same JWT: it is judged once
 	Line     int      `json:"line"`    // 0 where a file has no lines that matter
 	Waived   *Waiver  `json:"waived"`
 	Hint     string   `json:"-"` // what to do next
@@ -98,10 +106,15 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 func (r *Report) sort() {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Also == nil {
+			f.Also = []string{}
+		}
+	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(rank(a.Severity), rank(b.Severity)),
-			strings.Compare(a.Code, b.Code), strings.Compare(a.Subject, b.Subject), strings.Compare(a.Entry, b.Entry),
+			strings.Compare(a.Code, b.Code), strings.Compare(a.Subject, b.Subject), strings.Compare(a.Entry, b.Entry), strings.Compare(a.Dir, b.Dir),
 			strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), slices.Compare(a.Rows, b.Rows), strings.Compare(a.Message, b.Message))
 	})
 }

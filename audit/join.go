@@ -117,7 +117,7 @@ func (a *auditor) missingDenies(p *Principal, profile *contract.Profile, origins
 		if o.dir == compile.Sub {
 			d = &p.Sub
 		}
-		e := Entry{Entry: subject.Entry{Pattern: subject.Pattern(strings.Join(o.tokens, ".")), Queue: o.queue}, Rows: []string{o.row}}
+		e := Entry{Entry: subject.Entry{Pattern: subject.Pattern(strings.Join(o.tokens, ".")), Queue: o.queue}, Rows: []string{o.row}, dir: d.dir}
 		if w, ok := subject.WitnessOutside(e.Pattern, p.denied(d, e.Queue)); ok {
 			a.report(p, codeExcess, e, w, "the profile denies this to "+p.verb(d)+", the credential does not")
 		}

@@ -43,7 +43,7 @@ func NewJudge(cfg Config) (*Judge, error) {
 func (j *Judge) Set(h Holder, set *compile.PermissionSet) (found []Finding, err error) {
 	a := j.a
 	a.out.Findings, a.probs = nil, nil
-	clear(a.seen)
+	a.nextFile()
 	p := a.setPrincipal(set)
 	if h.profile != nil {
 		a.place(p, h.profile.Name)
@@ -52,10 +52,7 @@ func (j *Judge) Set(h Holder, set *compile.PermissionSet) (found []Finding, err 
 			return nil, err
 		}
 		p.Inbox = inboxNonce(h.profile, p.Identity)
-		p.sampled = func() []compile.Grant {
-			grants, _ := compile.Resolve(p.given, set.Account) // the set was compiled of it
-			return grants
-		}
+		p.sampled = a.grantsIn(p.given, set.Account)
 	}
 	a.judge(p)
 	return j.errors()
@@ -77,7 +74,7 @@ func (j *Judge) own(scope *compile.Scope) (*compile.Scope, error) {
 func (j *Judge) Declared() ([]Finding, error) {
 	a := j.a
 	a.out.Findings, a.probs = nil, nil
-	clear(a.seen)
+	a.nextFile()
 	a.declared(a.rulesOf(a.sampleSpace()))
 	return j.errors()
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,13 +108,16 @@ func (b *Baseline) Write(w io.Writer) error {
 	return err
 }
 
-// ReadBaseline reads a baseline from a file. What it does not know, and what stands twice, is refused with its position.
-func ReadBaseline(file string) (*Baseline, error) {
+// ReadBaseline reads a baseline from a file. Where rules are given, every entry is of one of them. What it does not know, and what stands twice, is refused with its position.
+func ReadBaseline(file string, rules ...Rule) (*Baseline, error) {
 	b, err := emptyBaseline(file)
 	if err != nil {
 		return nil, err
 	}
 	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &contract.Problem{What: "baseline " + file, Got: "no such file", Want: "a baseline", Hint: "--write-baseline " + file + " makes one"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -125,12 +129,12 @@ func ReadBaseline(file string) (*Baseline, error) {
 	if len(data) > maxBaseline {
 		return nil, &contract.Problem{Pos: contract.Pos{File: file, Line: 1, Col: 1}, What: "baseline is too large", Want: fmt.Sprintf("at most %d bytes", maxBaseline)}
 	}
-	return b, b.read(data)
+	return b, b.read(data, rules)
 }
 
 const hintBaseline = "write it anew with --write-baseline"
 
-func (b *Baseline) read(data []byte) error {
+func (b *Baseline) read(data []byte, rules []Rule) error {
 	fail := func(at int64, what, got, want string) error {
 		return &contract.Problem{Pos: posAt(b.file, data, at), What: "baseline: " + what, Got: got, Want: want, Hint: hintBaseline}
 	}
@@ -140,11 +144,11 @@ func (b *Baseline) read(data []byte) error {
 		return fail(syntax.Offset-1, "is not readable JSON: "+err.Error(), "", "")
 	}
 	if err := checkJSON(data); err != nil {
-		return fail(0, err.Error(), "", "")
+		return fail(offset(err), err.Error(), "", "")
 	}
 	var head struct{ Schema string }
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fail(0, err.Error(), "", "")
+		return fail(offset(err), err.Error(), "", "")
 	}
 	if head.Schema != BaselineSchema {
 		return fail(0, "schema", fmt.Sprintf("%q", head.Schema), fmt.Sprintf("%q", BaselineSchema))
@@ -154,7 +158,7 @@ func (b *Baseline) read(data []byte) error {
 		Findings []json.RawMessage `json:"findings"`
 	}
 	if err := strictly(data, &top); err != nil {
-		return fail(0, err.Error(), "", "")
+		return fail(offset(err), err.Error(), "", "")
 	}
 	if top.Findings == nil {
 		return fail(0, `missing key "findings"`, "", "")
@@ -165,13 +169,19 @@ func (b *Baseline) read(data []byte) error {
 		at += int64(bytes.Index(data[at:], raw))
 		e := baselineEntry{Count: 1, line: posAt(b.file, data, at).Line}
 		if err := strictly(raw, &e); err != nil {
-			return fail(at, err.Error(), "", "")
+			return fail(at+offset(err), err.Error(), "", "")
 		}
 		switch before, twice := first[e.known]; {
 		case !acceptable(e.Code):
 			return fail(at, "entry of "+e.Code, "", "a finding: what could not be judged, and what is said of waivers and baselines, is in no baseline")
 		case e.Code == "" || e.Count < 1:
 			return fail(at, "entry", fmt.Sprintf("code %q, count %d", e.Code, e.Count), "a code, and a count of 1 or more")
+		case len(rules) > 0 && !slices.ContainsFunc(rules, func(r Rule) bool { return r.Code == e.Code }):
+			return fail(at, "entry", fmt.Sprintf("code %q", e.Code), "the code of a rule, see --list")
+		case e.Dir != "" && e.Dir != dirPub && e.Dir != dirSub:
+			return fail(at, "entry", fmt.Sprintf("dir %q", e.Dir), "pub, sub or none")
+		case e.File == "" && ofFile(e.Code):
+			return fail(at, "entry of "+e.Code, "no file", "the file that it was found in")
 		case twice:
 			return fail(at, "the entry stands twice, also at "+posAt(b.file, data, before).String(), "", "one entry with its count")
 		}
@@ -180,6 +190,25 @@ func (b *Baseline) read(data []byte) error {
 		at += int64(len(raw))
 	}
 	return nil
+}
+
+// offset is the byte that an error of a JSON text is about, 0 where that is not known.
+func offset(err error) int64 {
+	var kind *json.UnmarshalTypeError
+	var at *jsonFault
+	switch {
+	case errors.As(err, &kind):
+		return max(kind.Offset-1, 0)
+	case errors.As(err, &at):
+		return max(at.at-1, 0)
+	}
+	return 0
+}
+
+// ofFile reports whether the findings of a code stand in files that were read: a compiled contract has none of them.
+func ofFile(code string) bool {
+	is := func(c Check) bool { return c.Code == code }
+	return slices.ContainsFunc(confChecks(), is) || slices.ContainsFunc(accountChecks(), is)
 }
 
 func strictly(data []byte, into any) error {

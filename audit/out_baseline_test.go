@@ -253,19 +253,27 @@ func TestBaselineRefused(t *testing.T) {
 		{head + `"A004"]}`, "cannot unmarshal string"},
 		{head + `{"code":"A004","code":"A005"}]}`, "a key stands twice"},
 		{head + `]} {}`, "is not readable JSON"},
+		{head + "\n" + entry + ",\n{\"code\":\"A004\",\n\"code\":\"A005\"}]}", "4:6: baseline: is not readable JSON: a key stands twice"},
+		{head + "\n{\"code\":\"A004\",\n\"count\":\"two\"}]}", "3:13: baseline: json: cannot unmarshal string"},
+		{"{\"schema\":\"cotalctl/baseline/v1\",\n\"findings\":5}", "2:12: baseline: json: cannot unmarshal number"},
+		{head + "\n" + `{"code":"A060","file":""}]}`, "2:1: baseline: entry of A060, got no file, want the file"},
+		{head + "\n" + `{"code":"Z999","file":"a"}]}`, `2:1: baseline: entry, got code "Z999", want the code of a rule`},
+		{head + "\n" + `{"code":"A004","file":"a","subject":"s","entry":"e","dir":"up","about":""}]}`, `2:1: baseline: entry, got dir "up", want pub, sub or none`},
 	} {
 		file := filepath.Join(dir, fmt.Sprintf("%d.json", i))
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ReadBaseline(file)
+		_, err := ReadBaseline(file, Rules(nil)...)
 		var p *contract.Problem
 		if !errors.As(err, &p) || !strings.Contains(err.Error(), tt.want) || p.Pos.File != file || p.Pos.Line < 1 || p.Pos.Col < 1 || p.Hint == "" {
 			t.Errorf("%s: got %v, want %q with a position", tt.text, err, tt.want)
 		}
 	}
-	if _, err := ReadBaseline(filepath.Join(dir, "none.json")); err == nil {
-		t.Error("a baseline that is not there is read")
+	none := filepath.Join(dir, "none.json")
+	var p *contract.Problem
+	if _, err := ReadBaseline(none); !errors.As(err, &p) || p.Hint != "--write-baseline "+none+" makes one" {
+		t.Errorf("a baseline that is not there: got %v", err)
 	}
 	ok := filepath.Join(dir, "ok.json")
 	if err := os.WriteFile(ok, []byte(head+entry+"]}"), 0o600); err != nil {

@@ -24,27 +24,35 @@ type known struct {
 	File    string `json:"file"`    // that was read, "" for a contract that was compiled
 	Subject string `json:"subject"` // of a credential its tags, else its name
 	Entry   string `json:"entry"`
+	Dir     string `json:"dir"`   // of the entry: what was accepted to be published was not accepted to be heard
 	About   string `json:"about"` // the message, where there is no entry
 }
 
+func (k known) fields() []string { return []string{k.Code, k.File, k.Subject, k.Entry, k.Dir, k.About} }
+
 func (k known) compare(o known) int {
-	return slices.Compare([]string{k.Code, k.File, k.Subject, k.Entry, k.About}, []string{o.Code, o.File, o.Subject, o.Entry, o.About})
+	return slices.Compare(k.fields(), o.fields())
 }
 
 // known is the finding as a baseline in dir knows it.
 func (f *Finding) known(dir string) known {
-	k := known{Code: f.Code, Subject: f.lasting(f.Subject), Entry: f.lasting(f.Entry)}
+	k := known{Code: f.Code, Subject: lastingName(f.Subject), Entry: f.lasting(f.Entry), Dir: f.Dir}
 	if f.read {
 		k.File = contract.Redact(fileKey(dir, f.File))
-		k.Subject = f.lasting(f.identity)
+		k.Subject = lastingName(f.identity)
 		if f.identity == "" && userKey.FindString(f.Subject) != f.Subject {
-			k.Subject = f.lasting(f.Subject)
+			k.Subject = lastingName(f.Subject)
 		}
 	}
 	if f.Entry == "" {
 		k.About = f.lasting(f.Message)
 	}
 	return k
+}
+
+// lastingName is who holds an entry, without keys. An inbox prefix stays: a name that is one tells its holder from others.
+func lastingName(text string) string {
+	return moment.ReplaceAllString(userKey.ReplaceAllString(contract.Redact(text), "{user}"), "{time}")
 }
 
 // lasting is a text without what differs in each minting and at each time, and without what no file may hold.
@@ -68,8 +76,7 @@ func (f *Finding) lasting(text string) string {
 
 // fingerprint is a digest of what the finding is known by.
 func (f *Finding) fingerprint(dir string) string {
-	k := f.known(dir)
-	sum := sha256.Sum256([]byte(strings.Join([]string{k.Code, k.File, k.Subject, k.Entry, k.About}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(f.known(dir).fields(), "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -47,6 +47,13 @@ func Rules(c *contract.Contract) []Rule {
 	return out
 }
 
+// AllRules are [Rules] and those of a Ruler, which may be nil, by code.
+func AllRules(c *contract.Contract, ruler Ruler) []Rule {
+	out := append(Rules(c), PolicyRules(ruler)...)
+	sortRules(out)
+	return out
+}
+
 func sortRules(rules []Rule) {
 	slices.SortStableFunc(rules, func(a, b Rule) int { return strings.Compare(a.Code, b.Code) })
 }

@@ -19,7 +19,7 @@ const (
 	srcRoot      = "%SRCROOT%"
 	embeddedRoot = "CONTRACTS"
 	// fingerprintKey names how a fingerprint is made; another way gets another name.
-	fingerprintKey = "cotalctl/v1"
+	fingerprintKey = "cotalctl/v2"
 )
 
 type (
@@ -91,6 +91,7 @@ type (
 	sarifResultProps struct {
 		Subject string   `json:"subject"`
 		Entry   string   `json:"entry"`
+		Dir     string   `json:"dir"`
 		Rows    []string `json:"rows"`
 		Cite    string   `json:"cite"`
 		Witness string   `json:"witness"`
@@ -182,7 +183,7 @@ func (f *Finding) sarif(rule int, dir string) sarifResult {
 	}
 	out := sarifResult{RuleID: f.Code, RuleIndex: rule, Level: f.Severity, Message: sarifText{sentence(text)},
 		Fingerprints: map[string]string{fingerprintKey: f.fingerprint(dir)}, Suppressions: []sarifSuppression{},
-		Properties: sarifResultProps{clean(f.Subject), clean(f.Entry), f.Rows, f.Cite, clean(f.Witness)}}
+		Properties: sarifResultProps{clean(f.Subject), clean(f.Entry), f.Dir, f.Rows, f.Cite, clean(f.Witness)}}
 	at := sarifLocation{Logical: []sarifLogical{{Name: clean(f.Subject), Kind: "member"}}}
 	if f.File != "" {
 		at.Physical = physical(dir, f.File, f.Line, 0)

@@ -44,10 +44,11 @@ type Principal struct {
 	in      []string          // spaces in which it is judged, once known
 	table   *apiTable         // the API that was last looked at
 
-	powersOf *world                     // of the space that powers were computed for
-	powers   []deputyPower              // by which the server can be made to place bytes
-	sampled  func() []compile.Grant     // of a sampled principal: what each of its rows gives
-	byRow    map[string]map[string]bool // row → classes that its own grants confer, once computed
+	powersOf *world                         // of the space that powers were computed for
+	powers   []deputyPower                  // by which the server can be made to place bytes
+	sampled  func() ([]compile.Grant, bool) // of a sampled principal: what each of its rows gives, false where that is not known
+	byRow    map[string]map[string]bool     // row → classes that its own grants confer, once computed
+	unsure   bool                           // what they confer is not known: everything
 }
 
 // Token is what a user JWT states beside its permissions.
@@ -62,6 +63,7 @@ type Token struct {
 type Direction struct {
 	Open        bool // no allow list restricts it
 	Allow, Deny []Entry
+	dir         string // that findings state
 
 	withheld []subject.Pattern // by Deny from an operation without a queue, once asked for
 }
@@ -70,7 +72,8 @@ type Direction struct {
 type Entry struct {
 	subject.Entry
 	Rows []string
-	at   spot // in a configuration
+	dir  string // dirPub or dirSub, "" where it is of neither or of both
+	at   spot   // in a configuration
 }
 
 // newDirections reads permissions as the broker does.
@@ -79,7 +82,7 @@ func newDirections(pub, sub subject.Texts) (p, s Direction, ignored []string) {
 	for _, err := range errs {
 		ignored = append(ignored, err.Error())
 	}
-	return newDirection(perms.Pub), newDirection(perms.Sub), ignored
+	return newDirection(perms.Pub, dirPub), newDirection(perms.Sub, dirSub), ignored
 }
 
 // responding closes publish to all but responses where they are allowed and no list says what may be published (nats-server
@@ -88,14 +91,14 @@ func (p *Principal) responding(resp *jwt.ResponsePermission) {
 	p.Pub.Open = p.Pub.Open && resp == nil
 }
 
-func newDirection(l subject.List) Direction {
-	return Direction{Open: len(l.Allow) == 0 && !l.AllowNone, Allow: entries(l.Allow), Deny: entries(l.Deny)}
+func newDirection(l subject.List, dir string) Direction {
+	return Direction{Open: len(l.Allow) == 0 && !l.AllowNone, Allow: entries(l.Allow, dir), Deny: entries(l.Deny, dir), dir: dir}
 }
 
-func entries(list []subject.Entry) []Entry {
+func entries(list []subject.Entry, dir string) []Entry {
 	out := make([]Entry, len(list))
 	for i, e := range list {
-		out[i] = Entry{Entry: e}
+		out[i] = Entry{Entry: e, dir: dir}
 	}
 	return out
 }
@@ -103,7 +106,7 @@ func entries(list []subject.Entry) []Entry {
 // allows returns what the direction admits before denies: an open one admits everything.
 func (d *Direction) allows() []Entry {
 	if d.Open {
-		return []Entry{{Entry: subject.Entry{Pattern: ">"}}}
+		return []Entry{{Entry: subject.Entry{Pattern: ">"}, dir: d.dir}}
 	}
 	return d.Allow
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -68,15 +69,29 @@ func (a *auditor) file(name string, data []byte) error {
 	a.out.Checked.Files += len(principals)
 	a.read[name] = true // a file called "stdin" and standard input are two: what was walked already is known by its real path
 	for _, p := range principals {
-		if !a.joinAccount(p) {
+		if a.again(p) || !a.joinAccount(p) {
 			continue
 		}
 		a.join(p)
 		a.judge(p)
 	}
-	clear(a.noted)
-	clear(a.seen) // no other file repeats what this one shows
+	a.nextFile()
 	return nil
+}
+
+// again reports whether a user's JWT was judged in another file: a store keeps it beside the .creds file.
+func (a *auditor) again(p *Principal) bool {
+	if p.claims == nil {
+		return false
+	}
+	first, twice := a.users[p.jwt]
+	if !twice {
+		a.users[p.jwt] = p.File
+		return false
+	}
+	a.copied(first, p.File)
+	a.misplaced(p, cmp.Or(p.claims.IssuerAccount, p.claims.Issuer))
+	return true
 }
 
 func (a *auditor) principals(name string, data []byte) ([]*Principal, error) {

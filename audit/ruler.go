@@ -68,6 +68,7 @@ type ruling struct {
 	batch  []*Principal
 	native map[ruleKey]string // what this package found about the batch → its witness
 	twins  map[string]bool    // codes that twins restate
+	rows   map[string]bool    // findings about rows that were reported
 }
 
 // ruleKey is what a finding and its twin agree on.
@@ -84,7 +85,7 @@ var (
 
 // newRuling holds the codes of a Ruler's rules against those that are taken.
 func (a *auditor) newRuling() error {
-	a.ruling = &ruling{native: map[ruleKey]string{}, twins: map[string]bool{}}
+	a.ruling = &ruling{native: map[ruleKey]string{}, twins: map[string]bool{}, rows: map[string]bool{}}
 	taken := map[string]string{}
 	if c := a.cfg.Contract; c != nil {
 		for _, inv := range c.Invariants {
@@ -198,10 +199,10 @@ func (a *auditor) ruledRow(f RuleFinding) {
 		return
 	}
 	key := strings.Join([]string{"row", f.Code, f.Row, f.Message}, "\x00")
-	if _, twice := a.seen[key]; twice {
+	if a.ruling.rows[key] {
 		return
 	}
-	a.seen[key] = len(a.out.Findings)
+	a.ruling.rows[key] = true
 	a.out.Findings = append(a.out.Findings, Finding{Code: f.Code, Severity: f.Severity, Subject: strings.Join(row.Profiles, ", "), Rows: []string{row.ID},
 		Cite: f.Rule.Cite, Hint: f.Rule.Hint, Message: f.Message, Witness: f.Witness, File: row.Pos.File, Line: row.Pos.Line})
 }
@@ -216,6 +217,7 @@ func (p *Principal) entryOf(f RuleFinding) (Entry, error) {
 		return Entry{}, nil
 	}
 	held := false
+	var found []Entry
 	for _, d := range p.directions() {
 		for _, e := range slices.Concat(d.allows(), d.Deny) {
 			if e.String() != f.Entry {
@@ -227,9 +229,17 @@ func (p *Principal) entryOf(f RuleFinding) (Entry, error) {
 				wide = subject.Widen(wide)
 			}
 			if f.Witness == "" || wide.Matches(f.Witness) {
-				return e, nil
+				if len(found) == 0 || found[0].dir != e.dir {
+					found = append(found, e)
+				}
 			}
 		}
+	}
+	if len(found) > 0 {
+		if len(found) > 1 {
+			found[0].dir = "" // the rule does not say which: what holds both is not what held one
+		}
+		return found[0], nil
 	}
 	if !held {
 		return Entry{}, fmt.Errorf("entry, got %q, want the text of one that principal %d holds", f.Entry, f.Principal)

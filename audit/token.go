@@ -30,6 +30,9 @@ func (a *auditor) userPrincipal(uc *jwt.UserClaims, file string) *Principal {
 	p.Space, p.Identity, p.tags = tags[tagSpace], tags, tags
 	a.place(p, tags[tagProfile])
 	known := []string{tagProfile, tagSpace}
+	if p.Profile != "" && uc.Name == p.Profile {
+		p.Name = contract.Redact(holderName(a.profile(p.Profile), tags))
+	}
 	if profile := a.profile(p.Profile); profile != nil {
 		p.Identity = asTokens(profile, tags)
 		p.Inbox = inboxNonce(profile, tags)
@@ -43,6 +46,17 @@ func (a *auditor) userPrincipal(uc *jwt.UserClaims, file string) *Principal {
 		}
 	}
 	return p
+}
+
+// holderName names a credential that is called as its profile is, by the identity that its tags state.
+func holderName(profile *contract.Profile, tags map[string]string) string {
+	var own []string
+	for _, param := range profile.Params {
+		if v := tags[param.Name]; param.Default != contract.DefaultUserKey && isScalar(param.Type) && isToken(v) {
+			own = append(own, v)
+		}
+	}
+	return strings.TrimSpace(profile.Name + " " + strings.Join(own, "."))
 }
 
 // place gives a principal the profile that it claims, where the contract knows it.

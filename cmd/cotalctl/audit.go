@@ -52,7 +52,7 @@ func (c *auditCmd) Run(a *app) error {
 		return err
 	}
 	if c.List {
-		return c.list(a, append(audit.Rules(ct), audit.PolicyRules(ruler)...))
+		return c.list(a, audit.AllRules(ct, ruler))
 	}
 	return c.judge(a, audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine, Rules: ruler})
 }
@@ -61,7 +61,7 @@ func (c *auditCmd) judge(a *app, cfg audit.Config) error {
 	var known *audit.Baseline
 	var err error
 	if c.Known != "" {
-		if known, err = audit.ReadBaseline(c.Known); err != nil { // before anything long is begun
+		if known, err = audit.ReadBaseline(c.Known, audit.AllRules(cfg.Contract, cfg.Rules)...); err != nil { // before anything long is begun
 			return err
 		}
 	}
