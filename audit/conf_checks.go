@@ -37,7 +37,7 @@ func confChecks() []Check {
 			"give the block an authorization of its own, or tls, which then asks for certificates"},
 		{codeConfMapping, Warning, "a subject mapping changes what publish permissions are about", "broker-facts: permissions are checked on the mapped subject",
 			"grant by the destination of the mapping, and count every source as granted with it"},
-		{codeConfExport, Warning, "an export is open to every account", "broker-facts: public exports let another account publish any sender",
+		{codeConfExport, Error, "an account of a configuration gives subjects away", "broker-facts: public exports let another account publish any sender",
 			"list the accounts that may import it"},
 		{codeConfSystem, Error, "a user of the system account stands in the data path", "broker-facts: $SYS grants; nats-server 2.15.3 system_account",
 			"keep the system account for operations alone: its users name $SYS subjects and their inbox"},
@@ -71,6 +71,9 @@ func (a *auditor) judgeConf(s *serverConf) {
 		p := a.confPrincipal(s, u)
 		if u.perms != nil && u.perms.responses {
 			a.report(p, codeResponses, Entry{}, "", "whoever sends a request chooses a subject that this user may then publish, denied or not")
+		}
+		if acc := s.accountOf(u); acc != nil {
+			a.mapped(p, &account{AccountClaims: acc.claims()})
 		}
 		a.judge(p)
 		a.confUser(s, u)
@@ -194,29 +197,3 @@ func (a *auditor) confListeners(s *serverConf) {
 	}
 }
 
-// confAccount judges what rewrites subjects in an account or crosses its border.
-func (a *auditor) confAccount(s *serverConf, acc *confAccount) {
-	name := "account " + acc.name
-	for _, m := range acc.mappings {
-		a.confReport(s, codeConfMapping, "", name, m.at, fmt.Sprintf("%s is mapped to %s: who may publish the destination may publish the source", m.from, m.to))
-	}
-	for _, e := range acc.exports {
-		if !e.public {
-			continue
-		}
-		by := ""
-		for _, other := range s.accounts {
-			if slices.Contains(other.importing, acc.name) {
-				by += ", imported by " + other.name
-			}
-		}
-		what := "hear"
-		if e.kind == "service" {
-			what = "publish to"
-		}
-		a.confReport(s, codeConfExport, "", name, e.at, fmt.Sprintf("every account may import and %s the %s %s%s", what, e.kind, e.subject, by))
-	}
-	if s.isSystem(acc.name) && acc.jetstream {
-		a.confReport(s, codeConfSystem, "", name, acc.at, "the system account has JetStream enabled: data is kept where the server reports about itself")
-	}
-}

@@ -136,7 +136,8 @@ func (a *auditor) rule(p *Principal) {
 	}
 	a.describe(r.in, p)
 	r.batch = append(r.batch, p)
-	if len(r.batch) == ruleBatch {
+	p.powersOf, p.powers = nil, nil // a batch keeps no world
+	if len(r.batch) == ruleBatch || len(r.in.Spaces) >= maxCached {
 		a.applyRules()
 	}
 }
