@@ -210,6 +210,11 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 		f.Entry = e.String()
 	}
 	a.found(f.Code, f.Entry, f.Witness)
+	if p.conf != nil { // a rule's finding comes after its configuration was judged
+		for _, text := range []*string{&f.Subject, &f.Entry, &f.Message, &f.Witness, &f.Hint} {
+			*text = p.shown(*text)
+		}
+	}
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
 		pos := a.rows[f.Rows[0]].Pos
 		f.File, f.Line = pos.File, pos.Line

@@ -62,7 +62,7 @@ const serverName = "server"
 
 // judgeConf judges a configuration and every user of it.
 func (a *auditor) judgeConf(s *serverConf) {
-	from := len(a.out.Findings)
+	from, faults := len(a.out.Findings), len(a.probs)
 	a.out.Checked.Files++
 	for _, f := range s.faults {
 		a.confReport(s, codeConfRefused, "", serverName, f.at, f.message)
@@ -91,6 +91,13 @@ func (a *auditor) judgeConf(s *serverConf) {
 	if want := a.cfg.ControlLine; int64(want) > s.controlLine {
 		a.confReport(s, codeConfLine, "", serverName, s.controlAt, fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
 	}
+	for i, p := range a.probs[faults:] {
+		hidden := *p
+		for _, text := range []*string{&hidden.What, &hidden.Got, &hidden.Want, &hidden.Hint} {
+			*text = s.tree.hide(*text)
+		}
+		a.probs[faults+i] = &hidden
+	}
 	for i := range a.out.Findings[from:] {
 		f := &a.out.Findings[from+i]
 		for _, text := range []*string{&f.Subject, &f.Entry, &f.Message, &f.Witness, &f.Hint} {
@@ -101,7 +108,7 @@ func (a *auditor) judgeConf(s *serverConf) {
 
 // confPrincipal reads a user's permissions as the broker does.
 func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
-	p := &Principal{Name: u.title(), File: s.file, at: u.at, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
+	p := &Principal{Name: u.title(), File: s.file, at: u.at, conf: s.tree, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
 	perms := u.perms
 	if perms == nil {
 		perms = &confPerms{}
@@ -196,4 +203,3 @@ func (a *auditor) confListeners(s *serverConf) {
 		}
 	}
 }
-

@@ -83,7 +83,7 @@ func (t *tallied) add(r *reach) {
 
 // tally adds a power to the table.
 func (a *auditor) tally(p *Principal, w *world, q *deputyPower) {
-	key := tallyKey{p.File, p.Name, q.account, q.class}
+	key := tallyKey{p.File, p.shown(p.Name), q.account, q.class}
 	t := a.tallies[key]
 	if t == nil {
 		t = &tallied{profile: p.Profile, targets: map[string]bool{}, stores: map[string]bool{}}

@@ -179,7 +179,7 @@ func (a *auditor) ruled(found []RuleFinding) {
 		p := a.ruling.batch[f.Principal]
 		e, err := p.entryOf(f)
 		if err != nil {
-			a.badFinding(f, err.Error())
+			a.badFinding(f, p.shown(err.Error()))
 			continue
 		}
 		if f.Rule.Twin {
@@ -255,6 +255,6 @@ func (a *auditor) compare(restated map[ruleKey]string) {
 
 func (a *auditor) differ(key ruleKey, what string) {
 	p := a.ruling.batch[key.principal]
-	a.problem(&contract.Problem{What: fmt.Sprintf("%s of %s, entry %q: %s", key.code, p.Name, key.entry, what),
+	a.problem(&contract.Problem{What: p.shown(fmt.Sprintf("%s of %s, entry %q: %s", key.code, p.Name, key.entry, what)),
 		Hint: "this is a fault of cotalctl: report it with the output of audit --print-input"})
 }

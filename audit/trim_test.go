@@ -18,6 +18,7 @@ func manySpaces(t *testing.T, sets int, prefix string) []byte {
 		for m := range 15 {
 			set.Pub.Allow = append(set.Pub.Allow, compile.Entry{Pattern: fmt.Sprintf("%ss%dx%d.chat", prefix, n, m), Rows: []string{}})
 		}
+		set.Pub.Mode, set.Sub.Mode = "patterns", "none"
 		docs = append(docs, set.Document())
 	}
 	data, err := json.Marshal(docs)
