@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -40,7 +41,7 @@ func (a *auditor) shares(c *jwt.AccountClaims) []share {
 		}
 		text, err := scope.Text(op.Subject)
 		if err != nil {
-			a.problem(fmt.Errorf("%s: row %s: %w", row.Pos, row.ID, err))
+			a.problem(&contract.Problem{Pos: row.Pos, Row: row.ID, What: err.Error()})
 			continue
 		}
 		kind := jwt.ExportType(jwt.Stream)

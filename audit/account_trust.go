@@ -3,8 +3,10 @@ package audit
 import (
 	"cmp"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/nats-io/jwt/v2"
 
@@ -74,6 +76,38 @@ func (t *trust) learn(path string, data []byte) {
 		}
 	}
 }
+
+// learnConf takes in the accounts that a configuration preloads, and its operators: in its text, or in a file that it names. The
+// server looks for that from where it runs, which is often beside the configuration; dir is "" where no file is to be read.
+func (t *trust) learnConf(s *serverConf, dir string) {
+	for _, token := range s.preloaded {
+		t.learn(s.file, []byte(token))
+	}
+	for i, text := range s.operatorTexts {
+		if i == maxOperators {
+			return
+		}
+		if strings.HasPrefix(text, tokenStart) {
+			t.learn(s.file, []byte(text))
+			continue
+		}
+		if dir == "" {
+			continue
+		}
+		for _, path := range []string{text, filepath.Join(dir, text)} {
+			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			if data, err := readBounded(path); err == nil && len(data) <= maxFile {
+				t.learn(path, data)
+			}
+			break
+		}
+	}
+}
+
+// maxOperators bounds how many operators of one configuration are read.
+const maxOperators = 16
 
 // learnAccount keeps the newest JWT of an account.
 func (t *trust) learnAccount(acc *account) {

@@ -153,6 +153,23 @@ func (a *auditor) judge(p *Principal) {
 		a.residuals(p)
 	}
 	a.rule(p)
+	a.trim()
+}
+
+// maxCached bounds how many spaces are kept resolved: hostile sets can name any number of them.
+const maxCached = 64
+
+// trim forgets what was resolved for spaces, once that is a lot. It is done between principals, which hold parts of it while they are
+// judged; the bounds go with the rules that they are kept by.
+func (a *auditor) trim() {
+	if max(len(a.rules), len(a.bounds), len(a.stores), len(a.inputSpaces), len(a.worlds)) <= maxCached {
+		return
+	}
+	clear(a.rules)
+	clear(a.bounds)
+	clear(a.stores)
+	clear(a.inputSpaces)
+	clear(a.worlds)
 }
 
 // profile returns the declared profile, or nil.
@@ -207,6 +224,11 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 		f.Entry, f.Dir = e.String(), e.dir
 	}
 	a.found(f.Code, f.Entry, f.Witness)
+	if p.conf != nil { // a rule's finding comes after its configuration was judged
+		for _, text := range []*string{&f.Subject, &f.Entry, &f.Message, &f.Witness, &f.Hint} {
+			*text = p.shown(*text)
+		}
+	}
 	if f.File == "" && len(f.Rows) > 0 && a.rows[f.Rows[0]] != nil {
 		pos := a.rows[f.Rows[0]].Pos
 		f.File, f.Line = pos.File, pos.Line

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"strings"
+
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
@@ -42,7 +44,7 @@ func (s *serverConf) exports(n *confNode) (out []confExport) {
 		f := s.fields(e, "an export", exportKeys)
 		for _, kind := range []string{"stream", "service"} {
 			if x := f[kind]; x != nil {
-				out = append(out, confExport{x.at, kind, s.text(x, "export"), f["accounts"] == nil && f["account_token_position"] == nil})
+				out = append(out, confExport{x.at, kind, s.text(x, "export"), f["accounts"] == nil && f["account_token_position"] == nil, f["account_token_position"] != nil})
 			}
 		}
 		if f["stream"] != nil && f["service"] != nil {
@@ -52,13 +54,23 @@ func (s *serverConf) exports(n *confNode) (out []confExport) {
 	return out
 }
 
-func (s *serverConf) imports(n *confNode) (out []string) {
+func (s *serverConf) imports(n *confNode) (out []confImport) {
 	for _, e := range s.items(n, "imports") {
 		f := s.fields(e, "an import", importKeys)
 		for _, kind := range []string{"stream", "service"} {
-			if from := s.fields(f[kind], "the "+kind+" of an import", importFromKeys); from != nil {
-				out = append(out, s.text(from["account"], "account of an import"))
+			from := s.fields(f[kind], "the "+kind+" of an import", importFromKeys)
+			if from == nil {
+				continue
 			}
+			x := confImport{at: f[kind].at, kind: kind, account: s.text(from["account"], "account of an import"), subject: s.text(from["subject"], "subject of an import"),
+				to: s.text(f["to"], "to of an import")}
+			if from["account"] != nil {
+				x.at = from["account"].at // a block in a list stands where it ends
+			}
+			if prefix := s.text(f["prefix"], "prefix of an import"); prefix != "" && kind == "stream" {
+				x.to = strings.TrimSuffix(prefix, ".") + "." + x.subject
+			}
+			out = append(out, x)
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func confChecks() []Check {
 			"give the block an authorization of its own, or tls, which then asks for certificates"},
 		{codeConfMapping, Warning, "a subject mapping changes what publish permissions are about", "broker-facts: permissions are checked on the mapped subject",
 			"grant by the destination of the mapping, and count every source as granted with it"},
-		{codeConfExport, Warning, "an export is open to every account", "broker-facts: public exports let another account publish any sender",
+		{codeConfExport, Error, "an account of a configuration gives subjects away", "broker-facts: public exports let another account publish any sender",
 			"list the accounts that may import it"},
 		{codeConfSystem, Error, "a user of the system account stands in the data path", "broker-facts: $SYS grants; nats-server 2.15.3 system_account",
 			"keep the system account for operations alone: its users name $SYS subjects and their inbox"},
@@ -62,7 +62,7 @@ const serverName = "server"
 
 // judgeConf judges a configuration and every user of it.
 func (a *auditor) judgeConf(s *serverConf) {
-	from := len(a.out.Findings)
+	from, faults := len(a.out.Findings), len(a.probs)
 	a.out.Checked.Files++
 	for _, file := range append(s.tree.files, s.file) {
 		a.read[file] = true
@@ -74,6 +74,9 @@ func (a *auditor) judgeConf(s *serverConf) {
 		p := a.confPrincipal(s, u)
 		if u.perms != nil && u.perms.responses {
 			a.report(p, codeResponses, Entry{}, "", "whoever sends a request chooses a subject that this user may then publish, denied or not")
+		}
+		if acc := s.accountOf(u); acc != nil {
+			a.mapped(p, &account{AccountClaims: acc.claims()})
 		}
 		a.judge(p)
 		a.confUser(s, u)
@@ -91,6 +94,13 @@ func (a *auditor) judgeConf(s *serverConf) {
 	if want := a.cfg.ControlLine; int64(want) > s.controlLine {
 		a.confReport(s, codeConfLine, "", serverName, s.controlAt, fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
 	}
+	for i, p := range a.probs[faults:] {
+		hidden := *p
+		for _, text := range []*string{&hidden.What, &hidden.Got, &hidden.Want, &hidden.Hint} {
+			*text = s.tree.hide(*text)
+		}
+		a.probs[faults+i] = &hidden
+	}
 	for i := range a.out.Findings[from:] {
 		f := &a.out.Findings[from+i]
 		for _, text := range []*string{&f.Subject, &f.Entry, &f.Message, &f.Witness, &f.Hint} {
@@ -102,7 +112,7 @@ func (a *auditor) judgeConf(s *serverConf) {
 
 // confPrincipal reads a user's permissions as the broker does.
 func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
-	p := &Principal{Name: u.title(), File: s.file, at: u.at, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
+	p := &Principal{Name: u.title(), File: s.file, at: u.at, conf: s.tree, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
 	perms := u.perms
 	if perms == nil {
 		perms = &confPerms{}
@@ -195,35 +205,5 @@ func (a *auditor) confListeners(s *serverConf) {
 				fmt.Sprintf("leaf nodes are bound to account %s without any permissions, beside users that have some", accountOr(u.account)))
 			break
 		}
-	}
-}
-
-// confAccount judges what rewrites subjects in an account or crosses its border.
-func (a *auditor) confAccount(s *serverConf, acc *confAccount) {
-	name := "account " + acc.name
-	for _, m := range acc.mappings {
-		a.confReport(s, codeConfMapping, "", name, m.at, fmt.Sprintf("%s is mapped to %s: who may publish the destination may publish the source", m.from, m.to))
-	}
-	for _, e := range acc.exports {
-		if raw := rawExport(pattern(jwt.Subject(e.subject))); raw != "" && (e.kind == "service" || e.public) && !s.isSystem(acc.name) {
-			a.confReport(s, codeConfExport, Error, name, e.at, fmt.Sprintf("whoever imports the %s %s reaches %s", e.kind, e.subject, raw))
-		}
-		if !e.public {
-			continue
-		}
-		by := ""
-		for _, other := range s.accounts {
-			if slices.Contains(other.importing, acc.name) {
-				by += ", imported by " + other.name
-			}
-		}
-		what := "hear"
-		if e.kind == "service" {
-			what = "publish to"
-		}
-		a.confReport(s, codeConfExport, "", name, e.at, fmt.Sprintf("every account may import and %s the %s %s%s", what, e.kind, e.subject, by))
-	}
-	if s.isSystem(acc.name) && acc.jetstream {
-		a.confReport(s, codeConfSystem, "", name, acc.at, "the system account has JetStream enabled: data is kept where the server reports about itself")
 	}
 }

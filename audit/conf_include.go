@@ -35,7 +35,7 @@ func (l *confLoader) file(name, dir, text string, within []string) (map[string]a
 		}
 		where := lineCol(name, text, at[0])
 		if dir == "" {
-			return nil, confProblem(where, "include", "a file relative to nothing", "none in a text without a path")
+			return nil, hinted(confProblem(where, "include", "a file relative to nothing", "none in a text without a path"), "give the path of the configuration in the place of stdin")
 		}
 		path, start, end, ok := includePath(text, at[1])
 		if !ok {

@@ -113,11 +113,29 @@ func unreadable(name string, err error) error {
 	}
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "variable reference"):
-		return confProblem(at, "a variable", "one that is neither set above nor in the environment", "its value")
+		got, hint := "one that is neither set above nor in the environment", "quote what is no variable, such as a bcrypt hash"
+		if m := confVariable.FindStringSubmatch(text); m != nil {
+			got, hint = "$"+m[1]+", which is neither set above nor in the environment", "set "+m[1]+" in the environment of the audit to any value: it is not shown where it is a password"
+		}
+		return hinted(confProblem(at, "a variable", got, "its value"), hint)
+	case strings.Contains(text, "EOF"):
+		return hinted(confProblem(at, "is not readable by the server", "the end of the text within a block, list or quote", what), "close every { [ and quote")
 	case strings.HasPrefix(text, "integer"), strings.HasPrefix(text, "float"):
 		what = "numbers that fit 64 bits"
 	}
 	return confProblem(at, "is not readable by the server", "", what)
+}
+
+// confVariable is a variable whose name is one of an environment's. Any other may be a hash or a password that was not quoted.
+var confVariable = regexp.MustCompile(`variable reference for '([A-Z][A-Z0-9_]*)'`)
+
+// hinted is a problem with what to do next.
+func hinted(err error, hint string) error {
+	p := &contract.Problem{}
+	if errors.As(err, &p) {
+		p.Hint = hint
+	}
+	return err
 }
 
 func confProblem(at spot, what, got, want string) error {

@@ -27,8 +27,10 @@ type serverConf struct {
 	system    string // the system account's name or key, "" where there is none
 	operator  bool   // users bring JWTs
 	operators bool   // of operators, which exclude users and accounts of the configuration
-	asks      bool   // clients of the main port need credentials
-	callout   *confNode
+	// operatorTexts are JWTs of operators, or paths of files that hold one.
+	operatorTexts []string
+	asks          bool // clients of the main port need credentials
+	callout       *confNode
 	// noAuth are the users that connections without credentials become, by listener.
 	noAuth      []confText
 	tokens      []spot   // shared tokens
@@ -53,7 +55,7 @@ type confAccount struct {
 	at        spot
 	exports   []confExport
 	mappings  []confMapping
-	importing []string // names of the accounts that it imports from
+	importing []confImport
 	jetstream bool
 }
 
@@ -62,6 +64,13 @@ type confExport struct {
 	kind    string // stream or service
 	subject string
 	public  bool
+	own     bool // each importer is confined to its own account's key
+}
+
+type confImport struct {
+	at                     spot
+	kind, account, subject string
+	to                     string // where it stands here, "" where that is its subject
 }
 
 type confMapping struct {
@@ -102,7 +111,8 @@ func readServerConf(file string, tree *confTree) *serverConf {
 }
 
 func (s *serverConf) trust(top map[string]*confNode) {
-	s.operators = len(s.texts(top["operator"], "operator")) > 0
+	s.operatorTexts = plain(s.texts(top["operator"], "operator"))
+	s.operators = len(s.operatorTexts) > 0
 	s.operator = s.operators || len(s.texts(top["trusted"], "trusted_keys")) > 0
 }
 

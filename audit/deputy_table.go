@@ -54,15 +54,39 @@ type tallyKey struct{ file, subject, account, class string }
 type tallied struct {
 	profile string
 	rows    []string
-	reaches []*reach
+	targets map[string]bool
+	except  []string        // what all do not reach; nil: none was open yet
+	stores  map[string]bool // id → keeps what exists
+}
+
+// add adds what a power reaches, by name: the reach itself is of a space that may be forgotten. What one may not another may, so
+// that the line excepts what all do.
+func (t *tallied) add(r *reach) {
+	for _, p := range r.targets {
+		t.targets[string(p)] = true
+	}
+	for _, l := range r.landings {
+		t.stores[l.id] = l.keeps
+	}
+	if r.except == nil {
+		return
+	}
+	if t.except == nil {
+		t.except = []string{}
+		for _, p := range r.except {
+			insert(&t.except, string(p))
+		}
+		return
+	}
+	t.except = slices.DeleteFunc(t.except, func(text string) bool { return !slices.Contains(r.except, subject.Pattern(text)) })
 }
 
 // tally adds a power to the table.
 func (a *auditor) tally(p *Principal, w *world, q *deputyPower) {
-	key := tallyKey{p.File, p.Name, q.account, q.class}
+	key := tallyKey{p.File, p.shown(p.Name), q.account, q.class}
 	t := a.tallies[key]
 	if t == nil {
-		t = &tallied{profile: p.Profile}
+		t = &tallied{profile: p.Profile, targets: map[string]bool{}, stores: map[string]bool{}}
 		a.tallies[key] = t
 	}
 	for _, row := range p.Pub.allows()[q.entry].Rows {
@@ -76,9 +100,7 @@ func (a *auditor) tally(p *Principal, w *world, q *deputyPower) {
 			a.conferred[row][q.class] = true
 		}
 	}
-	if r := w.reachOf(q); !slices.Contains(t.reaches, r) {
-		t.reaches = append(t.reaches, r)
-	}
+	t.add(w.reachOf(q))
 }
 
 // deputies are the lines of the table, sorted.
@@ -96,8 +118,8 @@ func (a *auditor) deputies() []Deputy {
 		}
 		slices.Sort(d.Residuals)
 		d.Residuals = slices.Compact(d.Residuals)
-		d.Targets, d.Except = targetsOf(t.reaches)
-		d.Stores, d.FreeOnly = storesOf(t.reaches)
+		d.Targets, d.Except = slices.AppendSeq([]string{}, slices.Values(contract.SortedKeys(t.targets))), append([]string{}, t.except...)
+		d.Stores, d.FreeOnly = storesOf(t.stores)
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(x, y Deputy) int {
@@ -106,38 +128,8 @@ func (a *auditor) deputies() []Deputy {
 	return out
 }
 
-// targetsOf is the union of what several powers of a class reach. What one may not the other may, so that they except what all do.
-func targetsOf(reaches []*reach) (targets, except []string) {
-	all, not := map[string]bool{}, map[string]int{}
-	open := 0
-	for _, r := range reaches {
-		for _, t := range r.targets {
-			all[string(t)] = true
-		}
-		if r.except != nil {
-			open++
-		}
-		for _, e := range r.except {
-			not[string(e)]++
-		}
-	}
-	except = []string{}
-	for _, e := range slices.Sorted(maps.Keys(not)) {
-		if not[e] == open {
-			except = append(except, e)
-		}
-	}
-	return slices.AppendSeq([]string{}, slices.Values(slices.Sorted(maps.Keys(all)))), except
-}
-
-// storesOf are the ids of the stores that any of the powers reaches, and of those of them that keep what exists.
-func storesOf(reaches []*reach) (stores, free []string) {
-	keeps := map[string]bool{}
-	for _, r := range reaches {
-		for _, l := range r.landings {
-			keeps[l.id] = l.keeps
-		}
-	}
+// storesOf are the ids of stores, and of those of them that keep what exists.
+func storesOf(keeps map[string]bool) (stores, free []string) {
 	stores, free = []string{}, []string{}
 	for _, id := range slices.Sorted(maps.Keys(keeps)) {
 		stores = append(stores, id)
@@ -150,7 +142,10 @@ func storesOf(reaches []*reach) (stores, free []string) {
 
 // summary says what stores the bytes of a reach.
 func (r *reach) summary() string {
-	ids, _ := storesOf([]*reach{r})
+	var ids []string
+	for _, l := range r.landings {
+		insert(&ids, l.id)
+	}
 	switch {
 	case len(ids) == 0:
 		return "stored by nothing of the contract"

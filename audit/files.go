@@ -139,6 +139,11 @@ func (w *walker) input() bool {
 	case w.met[stdinRead]:
 	case w.learning:
 		w.a.trust.learn(stdinName, w.stdin)
+		if mayBeConf(stdinName, w.stdin) {
+			if conf, err := w.a.serverConf(stdinName, "", w.stdin, true); err == nil {
+				w.a.trust.learnConf(conf, "")
+			}
+		}
 	default:
 		if err := w.a.file(stdinName, w.stdin); err != nil {
 			w.a.problem(fileProblem(stdinName, err))
@@ -158,6 +163,17 @@ func readBounded(path string) ([]byte, error) {
 	return readUpTo(path, maxFile)
 }
 
+// learnConf reads a file that may be a configuration, for the accounts and operators that stand in it.
+func (w *walker) learnConf(path string) {
+	data, err := readUpTo(path, maxConfig)
+	if err != nil || !mayBeConf(path, data) {
+		return
+	}
+	if conf, err := w.a.serverConf(path, filepath.Dir(path), data, true); err == nil {
+		w.a.trust.learnConf(conf, filepath.Dir(path))
+	}
+}
+
 // learn reads a file whose beginning may be that of an account or operator JWT.
 func (w *walker) learn(path string) {
 	f, err := os.Open(path)
@@ -168,6 +184,9 @@ func (w *walker) learn(path string) {
 	head := make([]byte, 512)
 	n, _ := io.ReadFull(f, head)
 	if start := trimmed(head[:n]); !bytes.HasPrefix(start, []byte(tokenStart)) && !bytes.Contains(start, []byte("-----BEGIN NATS ")) {
+		if isConf(path) || !isCredential(path) && !looksCompiled(start) {
+			w.learnConf(path)
+		}
 		return
 	}
 	rest, err := io.ReadAll(io.LimitReader(f, maxFile+1))

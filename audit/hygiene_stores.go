@@ -46,7 +46,7 @@ func (a *auditor) storesOf(space string) *stores {
 	for _, r := range contract.Sorted(a.cfg.Contract.Resources) {
 		name, subjects, err := captured(scope, r)
 		if err != nil {
-			a.problem(err)
+			a.problem(&contract.Problem{Pos: r.Pos, What: "resource " + r.ID + ": " + err.Error()})
 			continue
 		}
 		if r.Bucket {

@@ -116,6 +116,8 @@ type InputToken struct {
 
 // InputPrincipal is one credential or compiled set.
 type InputPrincipal struct {
+	shown func(string) string // without the secrets of its configuration
+
 	ID      int            `json:"id"` // by which a finding names it
 	Name    string         `json:"name"`
 	File    string         `json:"file"`
@@ -286,6 +288,7 @@ func (a *auditor) describe(in *Input, p *Principal) {
 			in.addSpace(a.describeSpace(space))
 		}
 	}
+	out.shown = p.shown
 	in.Principals = append(in.Principals, out)
 }
 
@@ -324,6 +327,10 @@ func (c *Collector) Rules() []PolicyRule { return nil }
 
 // Judge adds a batch.
 func (c *Collector) Judge(in *Input) ([]RuleFinding, error) {
+	in, err := in.withoutSecrets()
+	if err != nil {
+		return nil, err
+	}
 	if c.in == nil {
 		all := *in
 		all.Spaces, all.Principals = []*InputSpace{}, []InputPrincipal{}

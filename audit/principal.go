@@ -38,6 +38,7 @@ type Principal struct {
 	given   *compile.Scope    // the parameters of whoever holds it, where they are known beyond Identity
 	size    int               // of the encoded JWT in bytes, 0 where unknown
 	at      spot              // in a configuration, where the principal stands
+	conf    *confTree         // that configuration, whose secrets nothing shows
 	lasting *string           // who holds it, whatever key it was minted for, once asked
 	repeat  bool              // a second identity of a profile: only what the first did not show is news
 	claimed bool              // a compiled set that was read: what it says of itself is joined anew
@@ -204,6 +205,14 @@ func (p *Principal) verb(d *Direction) string {
 // entryCount counts all entries.
 func (p *Principal) entryCount() int {
 	return len(p.Pub.Allow) + len(p.Pub.Deny) + len(p.Sub.Allow) + len(p.Sub.Deny)
+}
+
+// shown is a text about the principal without the secrets of its configuration.
+func (p *Principal) shown(text string) string {
+	if p.conf == nil {
+		return text
+	}
+	return p.conf.hide(text)
 }
 
 // isToken reports whether text is one literal token of a subject.

@@ -53,6 +53,7 @@ func (a *auditor) file(name string, data []byte) error {
 	if mayBeConf(name, data) {
 		conf, err := a.serverConf(name, "", data, true)
 		if err == nil {
+			a.trust.learnConf(conf, "")
 			a.judgeConf(conf)
 		}
 		return err

@@ -137,7 +137,8 @@ func (a *auditor) rule(p *Principal) {
 	}
 	a.describe(r.in, p)
 	r.batch = append(r.batch, p)
-	if len(r.batch) == ruleBatch {
+	p.powersOf, p.powers = nil, nil // a batch keeps no world
+	if len(r.batch) == ruleBatch || len(r.in.Spaces) >= maxCached {
 		a.applyRules()
 	}
 }
@@ -179,7 +180,7 @@ func (a *auditor) ruled(found []RuleFinding) {
 		p := a.ruling.batch[f.Principal]
 		e, err := p.entryOf(f)
 		if err != nil {
-			a.badFinding(f, err.Error())
+			a.badFinding(f, p.shown(err.Error()))
 			continue
 		}
 		if f.Rule.Twin {
@@ -264,6 +265,6 @@ func (a *auditor) compare(restated map[ruleKey]string) {
 
 func (a *auditor) differ(key ruleKey, what string) {
 	p := a.ruling.batch[key.principal]
-	a.problem(&contract.Problem{What: fmt.Sprintf("%s of %s, entry %q: %s", key.code, p.Name, key.entry, what),
+	a.problem(&contract.Problem{What: p.shown(fmt.Sprintf("%s of %s, entry %q: %s", key.code, p.Name, key.entry, what)),
 		Hint: "this is a fault of cotalctl: report it with the output of audit --print-input"})
 }

@@ -49,7 +49,11 @@ func (s *Scope) newGuard() (*guard, error) {
 		}
 		all, manage := apiReach(stream, true), apiReach(stream, false)
 		read := slices.DeleteFunc(all, func(p subject.Pattern) bool { return slices.Contains(manage, p) })
-		g.stores = append(g.stores, store{r, s.captured(r, stream), manage, read})
+		captured, err := s.captured(r, stream)
+		if err != nil {
+			return nil, err
+		}
+		g.stores = append(g.stores, store{r, captured, manage, read})
 	}
 	slices.SortStableFunc(g.stores, func(a, b store) int { // what is worst is told
 		switch {

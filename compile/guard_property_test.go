@@ -46,7 +46,11 @@ func closedSubjects(t testing.TB, s *Scope) []string {
 			t.Fatal(err)
 		}
 		out = append(out, streamRequests(stream)...)
-		for _, p := range s.captured(r, stream) {
+		captured, err := s.captured(r, stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range captured {
 			out = append(out, p.Witness(), strings.Replace(p.Witness(), "rest", "a.b.c", 1))
 		}
 	}

@@ -61,7 +61,11 @@ func (r *resolver) one(s *Scope, dir Dir, prefix string, t, queue contract.Templ
 	if dir == Sub || r.row.Deny {
 		return r.add(dir, text, q)
 	}
-	return r.add(dir, text, q, s.storedBy(subject.Pattern(text))...)
+	stored, err := s.storedBy(subject.Pattern(text))
+	if err != nil {
+		return err
+	}
+	return r.add(dir, text, q, stored...)
 }
 
 // checkToken refuses anything but one literal token: every consumer-name and queue token in a grant is a literal.
@@ -109,7 +113,10 @@ func (r *resolver) consume(s *Scope) error {
 		return err
 	}
 	id := c.stream + "." + c.name
-	stored := s.storedFamilies(c)
+	stored, err := s.storedFamilies(c)
+	if err != nil {
+		return err
+	}
 	for _, verb := range r.row.Op.Verbs {
 		switch tail, plain := tailVerbs[verb]; {
 		case verb == "create":

@@ -23,9 +23,9 @@ var pulling = []shape{
 
 // storedBy finds what a raw publish grant can pull onto the inbox: all that is captured by the streams that it lets the holder
 // consume.
-func (s *Scope) storedBy(p subject.Pattern) []subject.Pattern {
+func (s *Scope) storedBy(p subject.Pattern) ([]subject.Pattern, error) {
 	if !subject.Overlaps(p, apiPrefix+"CONSUMER.>") && !subject.Overlaps(p, ackPrefix+">") {
-		return nil
+		return nil, nil
 	}
 	var streams []string
 	for _, f := range pulling {
@@ -36,10 +36,14 @@ func (s *Scope) storedBy(p subject.Pattern) []subject.Pattern {
 	var out []subject.Pattern
 	for _, r := range s.resources() {
 		if stream, err := s.StreamName(r.ID); err == nil && anyMatch(streams, stream) { // an error is reported where a row names it
-			out = append(out, s.captured(r, stream)...)
+			stored, err := s.captured(r, stream)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, stored...)
 		}
 	}
-	return out
+	return out, nil
 }
 
 func anyMatch(patterns []string, token string) bool {
@@ -59,18 +63,21 @@ func (s *Scope) resources() []*contract.Resource {
 	return s.memo.resources
 }
 
-// captured is what a stream stores: the subjects of a stream, the keys of a bucket.
-func (s *Scope) captured(r *contract.Resource, stream string) []subject.Pattern {
+// captured is what a stream stores: the subjects of a stream, the keys of a bucket. A subject that does not bind is an error: left
+// out, nobody would be held to it.
+func (s *Scope) captured(r *contract.Resource, stream string) ([]subject.Pattern, error) {
 	if r.Bucket {
-		return []subject.Pattern{subject.Pattern(kvPrefix + bucketOf(stream) + ".>")}
+		return []subject.Pattern{subject.Pattern(kvPrefix + bucketOf(stream) + ".>")}, nil
 	}
 	var out []subject.Pattern
 	for _, t := range r.Subjects {
-		if text, err := s.outer().Text(t); err == nil {
-			out = append(out, subject.Pattern(text))
+		text, err := s.outer().Text(t)
+		if err != nil {
+			return nil, &contract.Problem{Pos: r.Pos, What: "resource " + r.ID + ": " + err.Error()}
 		}
+		out = append(out, subject.Pattern(text))
 	}
-	return out
+	return out, nil
 }
 
 // Captured returns what the stream of a declared stream or bucket stores.
@@ -79,18 +86,18 @@ func (s *Scope) Captured(resource string) ([]subject.Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.captured(s.c.Resources[resource], stream), nil
+	return s.captured(s.c.Resources[resource], stream)
 }
 
 // storedFamilies is what a consumer can deliver: its filter, else all that its stream captures.
-func (s *Scope) storedFamilies(c consumer) []subject.Pattern {
+func (s *Scope) storedFamilies(c consumer) ([]subject.Pattern, error) {
 	if p, err := subject.ParseStrict(c.filter); err == nil {
-		return []subject.Pattern{p}
+		return []subject.Pattern{p}, nil
 	}
 	for _, r := range s.resources() {
 		if stream, err := s.StreamName(r.ID); err == nil && stream == c.stream {
 			return s.captured(r, stream)
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -16,7 +16,7 @@ import (
 const maxRuleToken = 2*maxSubjectTokens - 1
 
 var (
-	checkCode = regexp.MustCompile(`^A[0-9]{3}$`)
+	checkCode = regexp.MustCompile(`^A[0-9]{3}$`) // of the generic checks: no invariant may take one
 	ruleCode  = regexp.MustCompile(`^[A-Z][0-9]{3}$`)
 )
 
@@ -88,6 +88,9 @@ func (l *loader) invariants(files []source.Node) {
 			inv := &contract.Invariant{Pos: item.Pos(), Overlay: l.overlay, Kind: m.Need("kind").OneOf(contract.SortedKeys(ruleKinds)...),
 				Severity: m.Need("severity").OneOf("error", "warning", "note"), Cite: profiles.Cite(m.Need("cite"))}
 			inv.Code = matching(m.Need("code"), ruleCode, `a letter and three digits, such as "C101"`)
+			if checkCode.MatchString(inv.Code) {
+				m.Get("code").Fail("code "+inv.Code+": A and digits are the generic checks'", "", "another letter", "take one such as C101")
+			}
 			if first, twice := l.ruleAt[inv.Code]; twice && inv.Code != "" {
 				again(m.Get("code"), fmt.Sprintf("invariant code %s is used twice", inv.Code), "another code", first)
 			}

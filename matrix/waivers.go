@@ -9,7 +9,7 @@ import (
 )
 
 // waivedCode is the form of the code of any finding: of a generic check, of an invariant, of a rule that a user gives.
-var waivedCode = regexp.MustCompile(`^[A-Z][0-9]{3}$`)
+var waivedCode = regexp.MustCompile(`^[A-Z][A-Z0-9]*(-[A-Z0-9]+)*$`)
 
 // waivers reads what stands beside a row, or, at the top of a contract, about a profile or resource.
 func (l *loader) waivers(n source.Node, top bool) []*contract.Waiver {
