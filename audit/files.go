@@ -25,16 +25,16 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 		return nil, err
 	}
 	a.trust.joining = true
-	first, w := walker{a: a, met: map[string]bool{}, learning: true}, walker{a: a, met: map[string]bool{}}
+	w := walker{a: a, met: map[string]bool{}}
 	if slices.Contains(paths, stdinPath) && cfg.Stdin != nil {
-		if first.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
+		if w.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
 			return nil, fileProblem(stdinName, fmt.Errorf("cannot be read: %w", err))
 		}
-		w.stdin = first.stdin
 	}
-	for _, path := range paths { // accounts and operators first: the order of files decides nothing
-		first.visit(path, false)
+	if err := w.learnAll(paths); err != nil {
+		return nil, err
 	}
+	a = w.a
 	for _, path := range paths {
 		if skipped := a.out.Skipped; !w.visit(path, true) {
 			a.problem(&contract.Problem{What: "nothing to audit in " + path, Got: fmt.Sprintf("%d other files", a.out.Skipped-skipped),
@@ -59,6 +59,7 @@ type walker struct {
 	learning bool            // only takes in accounts and operators, and reports nothing
 	stdin    []byte
 	confs    []confFile
+	look     *look // nil but while learning, where nobody named the contract
 }
 
 // The path that means standard input, and what findings call it.
@@ -112,6 +113,7 @@ func (w *walker) directory(path string) bool {
 func (w *walker) file(path string, named bool) bool {
 	if w.learning {
 		w.learn(path)
+		w.lookAt(path)
 		return true
 	}
 	data, err := readBounded(path)
@@ -138,6 +140,9 @@ func (w *walker) input() bool {
 	case w.met[stdinPath]:
 	case w.learning:
 		w.a.trust.learn(stdinName, w.stdin)
+		if w.look != nil {
+			w.look.file(stdinName, "", w.stdin)
+		}
 	default:
 		if err := w.a.file(stdinName, w.stdin); err != nil {
 			w.a.problem(fileProblem(stdinName, err))
