@@ -11,7 +11,7 @@ import (
 )
 
 type auditCmd struct {
-	Paths    []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, server configurations, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself." placeholder:"PATH"`
+	Paths    []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, server configurations, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself. With --contract none: no contract judges them." placeholder:"PATH"`
 	Deputies bool     `help:"Print what holders can have the server place, by class, store and row. The exit code is the findings'."`
 	Space    string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
