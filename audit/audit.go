@@ -17,10 +17,12 @@ import (
 // Config says what an audit judges by.
 type Config struct {
 	Contract *contract.Contract // nil: generic hygiene only
-	Topology string             // of the contract; "" is its default
-	Space    string             // that the contract itself is compiled for; "" picks a sample
-	Now      time.Time          // the clock; zero: nothing is judged by it
-	Stdin    io.Reader          // what [Paths] reads for the path "-"; nil: that is a file's name
+	// Unnamed says that nobody asked for Contract: [Paths] judges without one where nothing that it reads speaks of it.
+	Unnamed  bool
+	Topology string    // of the contract; "" is its default
+	Space    string    // that the contract itself is compiled for; "" picks a sample
+	Now      time.Time // the clock; zero: nothing is judged by it
+	Stdin    io.Reader // what [Paths] reads for the path "-"; nil: that is a file's name
 	// ControlLine is the max_control_line of the servers that the credentials connect to; 0: sizes are not judged.
 	ControlLine int
 	Rules       Ruler // judges the same principals beside the checks of this package; nil: nobody
@@ -47,6 +49,8 @@ type auditor struct {
 	users    map[string]string   // a user's JWT → the file that it was judged in
 	read     map[string]bool     // files that were judged
 	profiles map[string]bool
+	looks    *look        // what speaks of the contract; nil without one
+	untagged []*Principal // judged, and of no stated profile
 	probs    contract.Problems
 
 	ruling        *ruling // nil without Config.Rules
@@ -96,6 +100,7 @@ func (a *auditor) placeContract() error {
 	for _, r := range c.Rows {
 		a.rows[r.ID] = r
 	}
+	a.out.Contract, a.looks = c.Name, a.newLook()
 	for _, inv := range c.Invariants {
 		if inv.In(a.topology.Name) {
 			a.out.Checked.Invariants++
@@ -116,6 +121,7 @@ func (a *auditor) done() (*Report, error) {
 		return nil, a.probs.Err()
 	}
 	a.strangers()
+	a.noteUntagged()
 	a.out.Deputies = a.deputies()
 	a.out.problems, a.out.files = a.probs, slices.Sorted(maps.Keys(a.read))
 	for i := range a.out.Findings {
@@ -149,7 +155,9 @@ func (a *auditor) judge(p *Principal) {
 		if !p.System || p.Profile != "" { // a stranger's system user is outside what a contract is about
 			a.invariants(p)
 		}
-		a.deputize(p)
+		if !p.System || p.Profile != "" { // nothing is stored in the system account
+			a.deputize(p)
+		}
 		a.residuals(p)
 	}
 	a.rule(p)
@@ -183,7 +191,7 @@ func (a *auditor) profile(name string) *contract.Profile {
 // report adds the finding of a generic check.
 func (a *auditor) report(p *Principal, code string, e Entry, witness, message string) {
 	severity := check(code).Severity
-	if isPower(code) && a.cfg.Contract != nil {
+	if isPower(code) && a.cfg.Contract != nil && a.touched(p, e) {
 		severity = Error
 	}
 	a.reportAs(p, code, severity, e, witness, message)

@@ -130,7 +130,7 @@ func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
 	a.place(p, "")
 	p.Trust = untrusted
 	if p.System {
-		p.doubts = nil
+		p.untagged = false
 	}
 	return p
 }

@@ -53,6 +53,10 @@ func (a *auditor) deputize(p *Principal) {
 		a.redirects(p)
 		return
 	}
+	if !a.concerned(p) {
+		a.redirects(p)
+		return
+	}
 	for _, space := range a.spaces(p) {
 		w := a.world(space)
 		if w == nil {

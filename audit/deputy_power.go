@@ -202,7 +202,7 @@ func (p *Principal) touches(w *world) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// requested adds the accounts of the streams that an API request names; a wildcard in their place may name any.
+// requested adds the accounts of the streams that an API request names; a wildcard in that place may name any.
 func (w *world) requested(e subject.Pattern, found map[string]bool) {
 	tokens := e.Tokens()
 	named := false
@@ -211,7 +211,7 @@ func (w *world) requested(e subject.Pattern, found map[string]bool) {
 			named, found[s.account] = true, true
 		}
 	}
-	if !named && (slices.Contains(tokens, "*") || tokens[len(tokens)-1] == ">") {
+	if !named && streamOpen(e) {
 		for _, s := range w.streams {
 			found[s.account] = true
 		}

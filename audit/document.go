@@ -55,6 +55,9 @@ func (a *auditor) setPrincipals(file string, text []byte) ([]*Principal, error) 
 			}
 		}
 		a.place(p, set.Profile)
+		if a.cfg.Contract == nil && a.cfg.Unnamed && set.Contract != "" {
+			p.doubts = append(p.doubts, fmt.Sprintf("was compiled from contract %q, is judged without one", set.Contract))
+		}
 		if c := a.cfg.Contract; c != nil && set.Contract != c.Name {
 			p.doubts = append(p.doubts, fmt.Sprintf("was compiled from contract %q, is judged by %s", set.Contract, c.Name))
 		}

@@ -25,16 +25,16 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 		return nil, err
 	}
 	a.trust.joining = true
-	first, w := walker{a: a, met: map[string]bool{}, learning: true}, walker{a: a, met: map[string]bool{}}
+	w := walker{a: a, met: map[string]bool{}}
 	if slices.Contains(paths, stdinPath) && cfg.Stdin != nil {
-		if first.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
+		if w.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
 			return nil, fileProblem(stdinName, fmt.Errorf("cannot be read: %w", err))
 		}
-		w.stdin = first.stdin
 	}
-	for _, path := range paths { // accounts and operators first: the order of files decides nothing
-		first.visit(path, false)
+	if err := w.learnAll(paths); err != nil {
+		return nil, err
 	}
+	a = w.a
 	for _, path := range paths {
 		if skipped := a.out.Skipped; !w.visit(path, true) {
 			a.problem(&contract.Problem{What: "nothing to audit in " + path, Got: fmt.Sprintf("%d other files", a.out.Skipped-skipped),
@@ -59,6 +59,7 @@ type walker struct {
 	learning bool            // only takes in accounts and operators, and reports nothing
 	stdin    []byte
 	confs    []confFile
+	look     *look // nil but while learning, where nobody named the contract
 }
 
 // The path that means standard input, and what findings call it.
@@ -113,6 +114,7 @@ func (w *walker) directory(path string) bool {
 func (w *walker) file(path string, named bool) bool {
 	if w.learning {
 		w.learn(path)
+		w.lookAt(path)
 		return true
 	}
 	data, err := readBounded(path)
@@ -139,6 +141,9 @@ func (w *walker) input() bool {
 	case w.met[stdinRead]:
 	case w.learning:
 		w.a.trust.learn(stdinName, w.stdin)
+		if w.look != nil {
+			w.look.file(stdinName, "", w.stdin)
+		}
 		if mayBeConf(stdinName, w.stdin) {
 			if conf, err := w.a.serverConf(stdinName, "", w.stdin, true); err == nil {
 				w.a.trust.learnConf(conf, "")

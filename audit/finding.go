@@ -81,11 +81,13 @@ type Checked struct {
 // Report is the outcome of an audit.
 type Report struct {
 	Schema   string    `json:"schema"`
+	Contract string    `json:"contract"` // that was judged by, "" for none
 	Findings []Finding `json:"findings"` // by severity, code, subject, entry
 	Deputies []Deputy  `json:"deputies"` // what holders can have the server place, by subject, file, account and class
 	Checked  Checked   `json:"checked"`
 	Skipped  int       `json:"-"` // files of a directory that are nothing this package judges
 
+	why       string            // which contract was taken where nobody named one, and why
 	problems  contract.Problems // what could not be judged: they are returned beside the report
 	rules     []Rule            // that the report was made by
 	whole     bool              // the contract itself was judged, and not some credentials
@@ -93,6 +95,9 @@ type Report struct {
 	now       time.Time         // the clock that it was made at
 	residuals map[string]string // id → in words, of the declared residuals that findings name
 }
+
+// Why says in one line which contract was taken, where Config.Unnamed left that open, and why; else "".
+func (r *Report) Why() string { return r.why }
 
 // Errors counts the error findings that are neither waived nor of a baseline.
 func (r *Report) Errors() int { return r.Failing(Error) }

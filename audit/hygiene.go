@@ -18,6 +18,9 @@ func (a *auditor) hygiene(p *Principal) {
 		a.report(p, codeUnjudged, Entry{}, "", "the permissions stand in the account's signing key if that key is scoped, and are allow-all if it is not; neither is in this JWT")
 		return
 	}
+	if p.untagged {
+		a.untagged = append(a.untagged, p)
+	}
 	for _, why := range p.doubts {
 		a.report(p, codeUnjudged, Entry{}, "", why)
 	}

@@ -55,7 +55,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("finding (-want +got):\n%s", diff)
 	}
 	delete(got, "findings")
-	if diff := cmp.Diff(map[string]any{"schema": "cotalctl/findings/v1",
+	if diff := cmp.Diff(map[string]any{"schema": "cotalctl/findings/v1", "contract": "",
 		"deputies": []any{},
 		"checked":  map[string]any{"invariants": 14.0, "profiles": 1.0, "entries": 4.0, "files": 1.0}}, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
@@ -74,6 +74,7 @@ func TestEmptyJSON(t *testing.T) {
 	}
 	want := fmt.Sprintf(`{
   "schema": "cotalctl/findings/v1",
+  "contract": "",
   "findings": [],
   "deputies": [],
   "checked": {

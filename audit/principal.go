@@ -29,21 +29,22 @@ type Principal struct {
 	Inbox    string // the connection's own inbox nonce, "" where unknown
 	Token    *Token // nil for a compiled set, whose lifetime and connection types are not known yet
 
-	claims  *jwt.UserClaims   // nil for what is no user JWT
-	jwt     string            // as read, never printed
-	tags    map[string]string // of a JWT, as written
-	doubts  []string          // what could not be judged, and why
-	unnamed string            // a token that no entry names, once chosen
-	scope   *compile.Scope    // that it was compiled with, nil for what was read
-	given   *compile.Scope    // the parameters of whoever holds it, where they are known beyond Identity
-	size    int               // of the encoded JWT in bytes, 0 where unknown
-	at      spot              // in a configuration, where the principal stands
-	conf    *confTree         // that configuration, whose secrets nothing shows
-	lasting *string           // who holds it, whatever key it was minted for, once asked
-	repeat  bool              // a second identity of a profile: only what the first did not show is news
-	claimed bool              // a compiled set that was read: what it says of itself is joined anew
-	in      []string          // spaces in which it is judged, once known
-	table   *apiTable         // the API that was last looked at
+	claims   *jwt.UserClaims   // nil for what is no user JWT
+	jwt      string            // as read, never printed
+	tags     map[string]string // of a JWT, as written
+	doubts   []string          // what could not be judged, and why
+	untagged bool              // no profile is stated, beside a contract
+	unnamed  string            // a token that no entry names, once chosen
+	scope    *compile.Scope    // that it was compiled with, nil for what was read
+	given    *compile.Scope    // the parameters of whoever holds it, where they are known beyond Identity
+	size     int               // of the encoded JWT in bytes, 0 where unknown
+	at       spot              // in a configuration, where the principal stands
+	conf     *confTree         // that configuration, whose secrets nothing shows
+	lasting  *string           // who holds it, whatever key it was minted for, once asked
+	repeat   bool              // a second identity of a profile: only what the first did not show is news
+	claimed  bool              // a compiled set that was read: what it says of itself is joined anew
+	in       []string          // spaces in which it is judged, once known
+	table    *apiTable         // the API that was last looked at
 
 	powersOf *world                         // of the space that powers were computed for
 	powers   []deputyPower                  // by which the server can be made to place bytes

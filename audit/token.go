@@ -67,7 +67,7 @@ func (a *auditor) place(p *Principal, claimed string) {
 		p.Profile, p.Trust, p.System = profile.Name, profile.Trust, profile.Home == contract.SystemAccount
 	case a.cfg.Contract == nil:
 	case claimed == "":
-		p.doubts = append(p.doubts, "no profile is stated: judged as untrusted")
+		p.untagged = true
 	default:
 		p.doubts = append(p.doubts, fmt.Sprintf("the profile %q is not of contract %s: judged as untrusted", claimed, a.cfg.Contract.Name))
 	}

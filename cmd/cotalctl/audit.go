@@ -11,7 +11,7 @@ import (
 )
 
 type auditCmd struct {
-	Paths    []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, server configurations, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself." placeholder:"PATH"`
+	Paths    []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, server configurations, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself. With --contract none: no contract judges them." placeholder:"PATH"`
 	Deputies bool     `help:"Print what holders can have the server place, by class, store and row. The exit code is the findings'."`
 	Space    string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
@@ -47,14 +47,41 @@ func (c *auditCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	cfg := audit.Config{Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine, Rules: ruler}
+	if err := c.contract(a, &cfg); err != nil {
+		return err
+	}
+	if c.List {
+		return c.list(a, audit.AllRules(cfg.Contract, ruler))
+	}
+	return c.judge(a, cfg)
+}
+
+// noContract is what --contract says for generic hygiene alone; a directory of that name is ./none.
+const noContract = "none"
+
+// contract finds what is judged by. Where nothing names one, it is taken only if what is judged speaks of it.
+func (c *auditCmd) contract(a *app, cfg *audit.Config) error {
+	if c.Contract == noContract {
+		switch {
+		case c.Topology != "" || c.Space != "" || a.given["dir"]:
+			return usage(errors.New("--contract none beside --topology, --space or --dir, which are of a contract"), "leave them out")
+		case len(c.Paths) == 0 && !c.List:
+			return usage(errors.New("--contract none, got nothing to judge"), "name credentials, or a directory of them")
+		}
+		return nil
+	}
 	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}
-	if c.List {
-		return c.list(a, audit.AllRules(ct, ruler))
+	spaces, err := spacesIn(c.Dir)
+	if err != nil {
+		return err
 	}
-	return c.judge(a, audit.Config{Contract: ct, Topology: topology.Name, Space: space, Now: a.now(), Stdin: a.stdin, ControlLine: c.ControlLine, Rules: ruler})
+	cfg.Contract, cfg.Topology, cfg.Space = ct, topology.Name, space
+	cfg.Unnamed = c.Contract == "" && c.Topology == "" && space == "" && len(spaces) == 0 && !a.given["dir"]
+	return nil
 }
 
 func (c *auditCmd) judge(a *app, cfg audit.Config) error {
@@ -75,6 +102,9 @@ func (c *auditCmd) judge(a *app, cfg audit.Config) error {
 		return errors.Join(collector.WriteJSON(a.stdout), err)
 	}
 	if report != nil {
+		if why := report.Why(); why != "" {
+			fmt.Fprintf(a.stderr, "cotalctl: %s\n", why)
+		}
 		if perr := c.show(a, report, known); perr != nil {
 			return perr
 		}
