@@ -200,11 +200,12 @@ func (a *auditor) report(p *Principal, code string, e Entry, witness, message st
 // reportAs adds the finding with a severity of its own, or as a note where a residual of the entry's row declares it.
 func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness, message string) {
 	c := check(code)
-	if residual, row := a.excused(e.Rows, code); residual != "" {
+	residual, row := a.excused(e.Rows, code)
+	if residual != "" {
 		severity = Note
 		message += fmt.Sprintf("; declared by residual %s of row %s", residual, row)
 	}
-	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message)})
+	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message), declaredBy: residual})
 }
 
 // excused returns the residual of one of the rows that says what a code is about.

@@ -84,9 +84,18 @@ func storesByAccount(deputies []Deputy) map[string]stand {
 	return out
 }
 
-// writeDeputies writes the table in short: by account, which holders have which classes.
-func (r *Report) writeDeputies(w io.Writer) {
+// writeDeputies writes the table in short: by account, which holders have which classes; or, not in full, a line that says how many.
+func (r *Report) writeDeputies(w io.Writer, full bool) {
 	if len(r.Deputies) == 0 {
+		return
+	}
+	if !full {
+		who := map[string]bool{}
+		for i := range r.Deputies {
+			who[r.Deputies[i].Subject] = true
+		}
+		fmt.Fprintf(w, "confused deputy%s: %d holders can have the server place bytes (--deputies tells what, where and by which rows)\n\n",
+			inTopology(r.Deputies), len(who))
 		return
 	}
 	classes, holders := map[string]map[string][]string{}, map[string]map[string]map[string]bool{}

@@ -49,10 +49,12 @@ type Finding struct {
 
 	more      int      // further entries of the same row of a sampled profile
 	residuals []string // ids of the declared residuals that an A100 is about
-	read      bool     // the file is one that was read, and not where a row stands
-	profile   string   // of the holder, where it is known
-	identity  string   // of a credential: who holds it, whatever key it was minted for; "" for a set compiled here
-	nonce     string   // of the credential's inbox, which differs in each minting
+	// declaredBy is the residual that makes a note of a power, "" where none does.
+	declaredBy string
+	read       bool   // the file is one that was read, and not where a row stands
+	profile    string // of the holder, where it is known
+	identity   string // of a credential: who holds it, whatever key it was minted for; "" for a set compiled here
+	nonce      string // of the credential's inbox, which differs in each minting
 }
 
 // redact removes key material that stands in a name or an entry of what was judged.

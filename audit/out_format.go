@@ -23,8 +23,11 @@ type Render struct {
 	Color   bool   // text: with the colours of a terminal
 	Version string // SARIF: of the tool
 	Dir     string // SARIF: the working directory, an absolute path; files below it are named relative to it
-	FailOn  string // JUnit: findings of this severity and above are failures; "" is Error
+	FailOn  string // findings of this severity and above are failures; "" is Error
+	Notes   bool   // text, SARIF: with the notes, which are there too where they are failures
 }
+
+func (o Render) notes() bool { return o.Notes || o.FailOn == Note }
 
 // Write writes the report.
 func (r *Report) Write(w io.Writer, o Render) error {
@@ -36,7 +39,7 @@ func (r *Report) Write(w io.Writer, o Render) error {
 	case FormatJUnit:
 		return r.writeJUnit(w, cmp.Or(o.FailOn, Error))
 	case FormatText, "":
-		return r.writeText(w, o.Color)
+		return r.writeText(w, o)
 	}
 	return fmt.Errorf("format, got %q, want one of %s, %s, %s, %s", o.Format, FormatText, FormatJSON, FormatSARIF, FormatJUnit)
 }

@@ -41,7 +41,7 @@ func TestGoldenReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]Render{
-		"report.txt": {}, "report.color.txt": {Format: FormatText, Color: true}, "report.json": {Format: FormatJSON},
+		"report.txt": {}, "report.notes.txt": {Notes: true}, "report.color.txt": {Format: FormatText, Color: true}, "report.json": {Format: FormatJSON},
 		"report.sarif": {Format: FormatSARIF, Version: "v9.9.9", Dir: dir}, "report.junit.xml": {Format: FormatJUnit},
 		"report.warnings.junit.xml": {Format: FormatJUnit, FailOn: Warning},
 	} {

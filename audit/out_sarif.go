@@ -119,7 +119,7 @@ type (
 	}
 )
 
-// writeSARIF writes a log of one run: every rule, also those without a result.
+// writeSARIF writes a log of one run: every rule, also those without a result, and notes where they are asked for.
 func (r *Report) writeSARIF(w io.Writer, o Render) error {
 	rules := r.allRules()
 	index := map[string]int{}
@@ -135,6 +135,9 @@ func (r *Report) writeSARIF(w io.Writer, o Render) error {
 		}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
+		if f.Severity == Note && !o.notes() {
+			continue // a contract has hundreds, and a list of alerts has no place for what was decided
+		}
 		run.Results = append(run.Results, f.sarif(index[f.Code], o.Dir))
 	}
 	enc := json.NewEncoder(w)
@@ -168,7 +171,7 @@ func (r *Report) sarifInvocation(dir string) sarifInvocation {
 	}
 	if r.Skipped > 0 {
 		out.Notifications = append(out.Notifications, sarifNotification{Level: Note,
-			Message: sarifText{fmt.Sprintf("skipped %d files that are neither credentials nor compiled sets", r.Skipped)}})
+			Message: sarifText{fmt.Sprintf("skipped %d files that are %s", r.Skipped, wantJudged)}})
 	}
 	return out
 }

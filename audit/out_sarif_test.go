@@ -91,7 +91,12 @@ func TestSARIFOfContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := sarifOf(t, r, Render{Dir: "/work"}).Runs[0]
+		for _, result := range sarifOf(t, r, Render{Dir: "/work"}).Runs[0].Results {
+			if result.Level == Note {
+				t.Fatalf("a note that nobody asked for: %s", result.RuleID)
+			}
+		}
+		run := sarifOf(t, r, Render{Dir: "/work", Notes: true}).Runs[0]
 		var listed, want []string
 		for _, rule := range run.Tool.Driver.Rules {
 			listed = append(listed, rule.ID)

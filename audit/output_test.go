@@ -93,13 +93,18 @@ func TestEmptyJSON(t *testing.T) {
 func TestText(t *testing.T) {
 	r := sampleReport()
 	r.Skipped, r.problems = 2, contract.Problems{{What: "x"}}
+	r.Findings = append(r.Findings, Finding{Code: "A016", Severity: Note, Subject: "server", Entry: "y", Rows: []string{"R", "Q"}, Cite: "J4", declaredBy: "ECHO"})
+	r.sort()
 	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil {
+	if err := r.Write(&b, Render{Notes: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := `error (2)
+	want := `failed: 2 errors, 1 warnings, 4 notes; 1 could not be judged
+
+error (2)
   A002: a subscription hears other connections' inboxes (2)
     cite     §2
+    page     docs/invariants/A002.md
   A002 worker: m
     entry    a
   A002 worker: hears\u001b[2J <all>
@@ -111,6 +116,7 @@ func TestText(t *testing.T) {
 warning (1)
   A010: allow_responses widens publish (1)
     cite     §3
+    page     docs/invariants/A010.md
   A010 worker: m
 
 note (1)
@@ -119,6 +125,12 @@ note (1)
   T100 worker: m
     entry    z
     rows     R
+
+note (1): powers that residuals of their rows declare
+  A016: a consumer grant leaves the consumer's name open
+    page     docs/invariants/A016.md
+  A016 declared by ECHO
+    rows Q, R; held by server
 
 note (2): A100, the 2 declared residuals of these rows
   ECHO: any poster can flood (bounded by a room)
@@ -130,11 +142,38 @@ waived (1)
   A001 worker: m
     waived   until the move (until 2031-01-01)
 
-skipped 2 files that are neither credentials nor compiled sets
-checked 14 invariants, 1 profiles, 4 entries, 1 files; 2 errors, 1 warnings, 3 notes; 1 waived; 1 could not be judged
+skipped 2 files that are neither credentials nor compiled sets nor configurations
+checked 14 invariants, 1 profiles, 4 entries, 1 files; 2 errors, 1 warnings, 4 notes; 1 waived; 1 could not be judged
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// TestNotesAreCounted: without being asked for, notes are counted, by what they are and by code; where they fail they are shown.
+func TestNotesAreCounted(t *testing.T) {
+	r := &Report{Findings: []Finding{
+		{Code: codeResidual, Severity: Note, Subject: "a", Rows: []string{"R"}, residuals: []string{"ECHO"}},
+		{Code: "A016", Severity: Note, Subject: "a", Rows: []string{"R"}, declaredBy: "ECHO"},
+		{Code: "A018", Severity: Note, Subject: "a", Rows: []string{"R"}, declaredBy: "ECHO"},
+		{Code: "A046", Severity: Note, Subject: "k", Message: "has no scope"},
+	}}
+	for _, tt := range []struct {
+		o    Render
+		want string
+	}{
+		{Render{}, "clean: 0 errors, 0 warnings, 4 notes (--notes shows them)\n\nnote (4)\n  declared residuals: 1 A100\n  generic: 1 A046\n  powers that a residual declares: 1 A016, 1 A018\n\nchecked "},
+		{Render{FailOn: Warning}, "clean: 0 errors, 0 warnings, 4 notes (--notes shows them)\n"},
+		{Render{Notes: true}, "clean: 0 errors, 0 warnings, 4 notes\n\nnote (1)\n  A046: "},
+		{Render{FailOn: Note}, "failed: 0 errors, 0 warnings, 4 notes\n\nnote (1)\n  A046: "},
+	} {
+		var b bytes.Buffer
+		if err := r.Write(&b, tt.o); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(b.String(), tt.want) {
+			t.Errorf("%+v: got\n%s\nwant it to begin with\n%s", tt.o, b.String(), tt.want)
+		}
 	}
 }
 
@@ -146,7 +185,7 @@ func TestResidualsAreShort(t *testing.T) {
 			Rows: []string{fmt.Sprintf("A-ROW-%d", n%30)}, residuals: []string{"ECHO"}})
 	}
 	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil {
+	if err := r.Write(&b, Render{Notes: true}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -155,7 +194,7 @@ func TestResidualsAreShort(t *testing.T) {
 			t.Errorf("line of %d columns: %s", len(line), line)
 		}
 	}
-	if strings.Count(b.String(), "ECHO") != 1 || strings.Count(b.String(), "A-ROW-") != 30 || len(lines) > 12 ||
+	if strings.Count(b.String(), "ECHO") != 1 || strings.Count(b.String(), "A-ROW-") != 30 || len(lines) > 14 ||
 		!strings.Contains(b.String(), "holder-011 and 288 more") || !strings.HasPrefix(lines[len(lines)-1], "checked ") {
 		t.Errorf("got %d lines:\n%s", len(lines), b.String())
 	}

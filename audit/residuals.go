@@ -16,29 +16,71 @@ const (
 	maxSubjects = 12  // holders that are named
 )
 
-// writeResiduals writes a block for each residual that the notes name: what it is, and the rows and holders that carry it.
-func (r *Report) writeResiduals(w io.Writer, notes []*Finding) {
-	rows, subjects := map[string]map[string]bool{}, map[string]map[string]bool{}
-	for _, f := range notes {
-		for _, id := range f.residuals {
-			if rows[id] == nil {
-				rows[id], subjects[id] = map[string]bool{}, map[string]bool{}
-			}
-			subjects[id][f.Subject] = true
-			for _, row := range f.Rows {
-				rows[id][row] = true
-			}
-		}
+// bearers are the rows and holders of what a block is about.
+type bearers struct{ rows, subjects map[string]bool }
+
+// carriers gathers rows and holders by what a finding is about.
+type carriers map[string]bearers
+
+func (c carriers) add(key string, f *Finding) {
+	if c[key].rows == nil {
+		c[key] = bearers{map[string]bool{}, map[string]bool{}}
 	}
-	if len(rows) == 0 {
+	c[key].subjects[f.Subject] = true
+	for _, row := range f.Rows {
+		c[key].rows[row] = true
+	}
+}
+
+// write writes one block: what it is about, and below it who carries it.
+func (c carriers) write(w io.Writer, key, heading string) {
+	fmt.Fprintf(w, "  %s\n", wrapped(clean(heading), "    "))
+	said := "held by " + listed(c[key].subjects, maxSubjects)
+	if n := len(c[key].rows); n > 0 {
+		said = "rows " + listed(c[key].rows, n) + "; " + said
+	}
+	fmt.Fprintf(w, "    %s\n", wrapped(clean(said), "    "))
+}
+
+// powers writes a block for each code and the residual that declares it.
+func (t *textWriter) powers(notes []*Finding) {
+	if len(notes) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "note (%d): A100, the %d declared residuals of these rows\n", len(notes), len(rows))
-	for _, id := range slices.Sorted(maps.Keys(rows)) {
-		fmt.Fprintf(w, "  %s\n", clean(cmp.Or(r.residuals[id], id)))
-		fmt.Fprintf(w, "    %s\n", wrapped(clean("rows "+listed(rows[id], len(rows[id]))+"; held by "+listed(subjects[id], maxSubjects)), "    "))
+	blocks := carriers{}
+	for _, f := range notes {
+		blocks.add(f.Code+" declared by "+f.declaredBy, f)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(t, "%s\n", t.paint(Note, fmt.Sprintf("note (%d): powers that residuals of their rows declare", len(notes))))
+	code := ""
+	for _, key := range slices.Sorted(maps.Keys(blocks)) {
+		if c, _, _ := strings.Cut(key, " "); c != code {
+			code = c
+			title, page := t.titled(code)
+			fmt.Fprintf(t, "  %s%s\n", t.paint(Note, code), title)
+			t.fields("    ", [][2]string{{"page", page}})
+		}
+		blocks.write(t, key, key)
+	}
+	fmt.Fprintln(t)
+}
+
+// writeResiduals writes a block for each residual that the findings name: what it is, and the rows and holders that carry it.
+func (r *Report) writeResiduals(t *textWriter, severity string, found []*Finding) {
+	if len(found) == 0 {
+		return
+	}
+	blocks := carriers{}
+	for _, f := range found {
+		for _, id := range f.residuals {
+			blocks.add(id, f)
+		}
+	}
+	fmt.Fprintf(t, "%s\n", t.paint(severity, fmt.Sprintf("%s (%d): A100, the %d declared residuals of these rows", severity, len(found), len(blocks))))
+	for _, id := range slices.Sorted(maps.Keys(blocks)) {
+		blocks.write(t, id, cmp.Or(r.residuals[id], id))
+	}
+	fmt.Fprintln(t)
 }
 
 // listed names the members of a set, at most so many of them.

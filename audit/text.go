@@ -5,40 +5,125 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// WriteText writes the report for a person: by severity and code, each code with its title and what to do once; then each declared
-// residual once, what is waived or of a baseline, and a last line that says what was looked at. Text from a credential is written
-// with its control characters escaped. The JSON form has one finding per row that carries a residual.
-func (r *Report) WriteText(w io.Writer) error { return r.writeText(w, false) }
+// wantJudged says what a file of a directory is where the audit passes over it.
+const wantJudged = "neither credentials nor compiled sets nor configurations"
 
-func (r *Report) writeText(w io.Writer, color bool) error {
-	t := &textWriter{Writer: bufio.NewWriter(w), color: color, rules: map[string]*Rule{}}
+// WriteText writes the report for a person: the verdict, then what counts by severity and code, each code with its title and what to do
+// once, and each residual once; then what is waived or of a baseline, and a last line that says what was looked at. Notes are counted
+// alone. Text from a credential is written with its control characters escaped. The JSON form has one finding per row that carries a
+// residual.
+func (r *Report) WriteText(w io.Writer) error { return r.writeText(w, Render{}) }
+
+func (r *Report) writeText(w io.Writer, o Render) error {
+	t := &textWriter{Writer: bufio.NewWriter(w), color: o.Color, rules: map[string]*Rule{}}
 	for _, rule := range r.allRules() {
 		t.rules[rule.Code] = &rule
 	}
-	var residuals []*Finding
+	t.verdict(r, o)
 	for _, severity := range []string{Error, Warning, Note} {
-		var group []*Finding
-		for _, f := range r.of(severity) {
-			if len(f.residuals) > 0 {
-				residuals = append(residuals, f)
-			} else {
-				group = append(group, f)
-			}
+		group := r.of(severity)
+		if severity == Note && !o.notes() {
+			t.countNotes(group)
+			continue
 		}
-		t.severity(severity, group)
+		t.severity(severity, r.apart(group, byItself))
+		t.powers(r.apart(group, ofPower))
+		r.writeResiduals(t, severity, r.apart(group, ofResidual))
 	}
-	r.writeResiduals(t, residuals)
-	r.writeDeputies(t)
+	r.writeDeputies(t, o.notes())
 	t.accepted(r)
 	if r.Skipped > 0 {
-		fmt.Fprintf(t, "skipped %d files that are neither credentials nor compiled sets\n", r.Skipped)
+		fmt.Fprintf(t, "skipped %d files that are %s\n", r.Skipped, wantJudged)
 	}
 	t.summary(r)
 	return t.Flush()
+}
+
+// The sorts of findings that the text form writes each in its way.
+const (
+	byItself   = iota
+	ofPower    // a power that a residual declares
+	ofResidual // A100
+)
+
+// sort tells how the text form writes a finding.
+func (f *Finding) sort() int {
+	switch {
+	case len(f.residuals) > 0:
+		return ofResidual
+	case f.declaredBy != "":
+		return ofPower
+	}
+	return byItself
+}
+
+// apart are the findings of one sort.
+func (r *Report) apart(group []*Finding, sort int) []*Finding {
+	var out []*Finding
+	for _, f := range group {
+		if f.sort() == sort {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// verdict is the first line: whether anything fails, and how much there is.
+func (t *textWriter) verdict(r *Report, o Render) {
+	word, as := "clean", "title"
+	if r.Failing(cmp.Or(o.FailOn, Error)) > 0 || len(r.problems) > 0 {
+		word, as = "failed", Error
+	}
+	fmt.Fprintf(t, "%s: %s", t.paint(as, word), r.counts())
+	if !o.notes() && len(r.of(Note)) > 0 {
+		fmt.Fprint(t, " (--notes shows them)")
+	}
+	if len(r.problems) > 0 {
+		fmt.Fprintf(t, "; %d could not be judged", len(r.problems))
+	}
+	fmt.Fprint(t, "\n\n")
+}
+
+func (r *Report) counts() string {
+	return fmt.Sprintf("%d errors, %d warnings, %d notes", len(r.of(Error)), len(r.of(Warning)), len(r.of(Note)))
+}
+
+// countNotes writes a line per family of notes: how many, and of which codes.
+func (t *textWriter) countNotes(notes []*Finding) {
+	if len(notes) == 0 {
+		return
+	}
+	codes := map[string]map[string]int{}
+	for _, f := range notes {
+		family := "other"
+		switch rule := t.rules[f.Code]; {
+		case f.sort() == ofResidual:
+			family = "declared residuals"
+		case f.sort() == ofPower:
+			family = "powers that a residual declares"
+		case rule != nil:
+			family = rule.Family
+		}
+		if codes[family] == nil {
+			codes[family] = map[string]int{}
+		}
+		codes[family][f.Code]++
+	}
+	fmt.Fprintf(t, "%s\n", t.paint(Note, fmt.Sprintf("note (%d)", len(notes))))
+	for _, family := range slices.Sorted(maps.Keys(codes)) {
+		var said []string
+		for _, code := range slices.Sorted(maps.Keys(codes[family])) {
+			said = append(said, fmt.Sprintf("%d %s", codes[family][code], code))
+		}
+		fmt.Fprintf(t, "  %s\n", wrapped(clean(family+": "+strings.Join(said, ", ")), "    "))
+	}
+	fmt.Fprintln(t)
 }
 
 // of are the findings of a severity that count.
@@ -94,10 +179,7 @@ func (t *textWriter) severity(severity string, group []*Finding) {
 // code writes what all findings of a code share, then each of them.
 func (t *textWriter) code(severity string, group []*Finding) {
 	first := group[0]
-	title := ""
-	if rule := t.rules[first.Code]; rule != nil && rule.Title != rule.Code {
-		title = t.paint("title", ": "+clean(rule.Title))
-	}
+	title, page := t.titled(first.Code)
 	fmt.Fprintf(t, "  %s%s (%d)\n", t.paint(severity, first.Code), title, len(group))
 	hint, cite := first.Hint, first.Cite
 	for _, f := range group {
@@ -108,7 +190,7 @@ func (t *textWriter) code(severity string, group []*Finding) {
 			cite = ""
 		}
 	}
-	t.fields("    ", [][2]string{{"hint", hint}, {"cite", cite}})
+	t.fields("    ", [][2]string{{"hint", hint}, {"cite", cite}, {"page", page}})
 	for _, f := range group {
 		fmt.Fprintf(t, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(f.Message))
 		own := [][2]string{{"entry", f.Entry}, {"witness", f.Witness}, {"rows", strings.Join(f.Rows, ", ")}, {"at", f.at()}, {"cite", f.Cite}, {"hint", f.Hint}, {"also", strings.Join(f.Also, ", ")}}
@@ -120,6 +202,19 @@ func (t *textWriter) code(severity string, group []*Finding) {
 		}
 		t.fields("    ", own)
 	}
+}
+
+// titled is what a code's heading says behind the code, and the page on which more stands: most citations name texts that a reader of
+// the report does not have.
+func (t *textWriter) titled(code string) (title, page string) {
+	rule := t.rules[code]
+	if rule == nil {
+		return "", ""
+	}
+	if rule.Title != rule.Code {
+		title = t.paint("title", ": "+clean(rule.Title))
+	}
+	return title, rule.Page
 }
 
 func (t *textWriter) fields(indent string, list [][2]string) {
@@ -171,8 +266,7 @@ const maxKnown = 20
 
 func (t *textWriter) summary(r *Report) {
 	c := r.Checked
-	fmt.Fprintf(t, "checked %d invariants, %d profiles, %d entries, %d files; %d errors, %d warnings, %d notes",
-		c.Invariants, c.Profiles, c.Entries, c.Files, len(r.of(Error)), len(r.of(Warning)), len(r.of(Note)))
+	fmt.Fprintf(t, "checked %d invariants, %d profiles, %d entries, %d files; %s", c.Invariants, c.Profiles, c.Entries, c.Files, r.counts())
 	if n := len(r.those(func(f *Finding) bool { return f.Waived != nil })); n > 0 {
 		fmt.Fprintf(t, "; %d waived", n)
 	}

@@ -13,6 +13,7 @@ import (
 type auditCmd struct {
 	Paths    []string `arg:"" optional:"" help:"Credentials (.creds), JWTs of users, accounts and operators, server configurations, compiled sets (JSON), directories of these, - for stdin. Default: the contract itself. With --contract none: no contract judges them." placeholder:"PATH"`
 	Deputies bool     `help:"Print what holders can have the server place, by class, store and row. The exit code is the findings'."`
+	Notes    bool     `help:"Show the notes, in text and SARIF: what the contract declares, and what is only worth knowing."`
 	Space    string   `help:"Space whose record names the contract. Default: the directory's only one." placeholder:"NAME"`
 	// ControlLine is asked for, not taken from the contract: the servers of foreign credentials are not known.
 	ControlLine int    `help:"Judge whether a JWT's CONNECT fits a max_control_line of so many bytes. Default: not judged." placeholder:"N"`
@@ -33,7 +34,7 @@ type auditOutputFlag struct {
 
 // Help is the example under the flags.
 func (auditCmd) Help() string {
-	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error, or as severe as --fail-on says; exit 1, which comes before it, where something could not be judged. Residuals that the contract declares are notes."
+	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error, or as severe as --fail-on says; exit 1, which comes before it, where something could not be judged. Residuals that the contract declares are notes; --notes shows them."
 }
 
 func (c *auditCmd) Run(a *app) error {
@@ -156,5 +157,5 @@ func (c *auditCmd) print(a *app, report *audit.Report) error {
 	if err != nil {
 		wd = "" // files are named as they were given
 	}
-	return report.Write(a.stdout, audit.Render{Format: c.Output, Color: colors(a.stdout, os.Getenv), Version: toolVersion(), Dir: wd, FailOn: c.FailOn})
+	return report.Write(a.stdout, audit.Render{Format: c.Output, Color: colors(a.stdout, os.Getenv), Version: toolVersion(), Dir: wd, FailOn: c.FailOn, Notes: c.Notes})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -14,6 +15,17 @@ type rulesDocument struct {
 	Rules  []audit.Rule `json:"rules"`
 }
 
+// listedTitle is how much of a title a line has room for.
+const listedTitle = 60
+
+// cut shortens a text to so many characters.
+func cut(text string, most int) string {
+	if list := []rune(text); len(list) > most {
+		return string(list[:most-1]) + "…"
+	}
+	return text
+}
+
 // list prints the rules, without judging anything.
 func (c *auditCmd) list(a *app, rules []audit.Rule) error {
 	switch {
@@ -25,10 +37,10 @@ func (c *auditCmd) list(a *app, rules []audit.Rule) error {
 		return usage(fmt.Errorf("--list goes with text and json, got -o %s", c.Output), "sarif and junit list every rule beside its findings")
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CODE\tSEVERITY\tTITLE\tCITATION")
+	fmt.Fprintln(w, "CODE\tSEVERITY\tTITLE\tPAGE")
 	for i := range rules {
 		r := &rules[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Code, r.Severity, r.Title, r.Cite)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Code, r.Severity, cut(r.Title, listedTitle), cmp.Or(r.Page, r.Cite))
 	}
 	return w.Flush()
 }
