@@ -76,6 +76,9 @@ func (a *auditor) token(p *Principal) {
 	}
 	if !t.Scoped { // a scoped user's connection types stand in the scope
 		if why := connTypeFault(t.ConnTypes); why != "" {
+			if p.Token.FromScope {
+				why += "; it stands in the scope of the signing key " + p.claims.Issuer
+			}
 			a.report(p, codeConnTypes, Entry{}, "", why)
 		}
 	}
