@@ -92,6 +92,7 @@ func (a *auditor) scoped(p *Principal, acc *account, us *jwt.UserScope) bool {
 	t := &us.Template
 	p.permit(&perms)
 	p.Token.Scoped, p.Token.ConnTypes, p.Token.Responses = false, t.AllowedConnectionTypes, t.Resp != nil
+	p.Token.FromScope = true
 	return true
 }
 

@@ -208,6 +208,15 @@ func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness
 	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message), declaredBy: residual})
 }
 
+// hinted is report with a hint of the finding's own.
+func (a *auditor) hinted(p *Principal, code string, e Entry, witness, message, hint string) {
+	n := len(a.out.Findings)
+	a.report(p, code, e, witness, message)
+	if len(a.out.Findings) > n {
+		a.out.Findings[n].Hint = hint
+	}
+}
+
 // excused returns the residual of one of the rows that says what a code is about.
 func (a *auditor) excused(rows []string, code string) (residual, row string) {
 	for _, id := range rows {

@@ -36,7 +36,7 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), powerChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
 }
 
 func residualChecks() []Check {
@@ -50,8 +50,8 @@ func credentialChecks() []Check {
 			`list what is meant; for nothing at all write deny [">"]`},
 		{codeInbox, Error, "a subscription hears other connections' inboxes", "broker-facts P1, P9; Redirected replies",
 			"give each connection an inbox prefix of its own, _INBOX_<nonce>.>, and connect with it"},
-		{codeConnTypes, Error, "connection types are missing or too wide", "broker-facts: Connection types and the account",
-			"set allowed_connection_types to STANDARD and WEBSOCKET: a leaf node does not hold publish permissions"},
+		{codeConnTypes, Error, "connection types are missing or too wide", "nats-server 2.15.3 leafMsgAllowed; docs/adr/0023-leaf-nodes.md",
+			"set allowed_connection_types to STANDARD and WEBSOCKET; LEAFNODE alone is for the user of a leaf node: replies below _R_ stay open to it, and all behind it act with its grants"},
 		{codeRawRoot, Error, "raw authority over JetStream, key-values, objects or the system", "broker-facts: What a JetStream grant really conveys",
 			"name the verb, the stream or bucket, and the consumer or key"},
 		{codeOpenStar, Error, "a subscribe allow ends in * without a sound closing deny", "broker-facts P1, P2; Closing denies",
@@ -70,7 +70,8 @@ func credentialChecks() []Check {
 			hintMintAnew + "; if it was tampered with, revoke it and rotate the signing key"},
 		{codeIgnored, Error, "the broker ignores an entry", "broker-facts P15; nats-server IsValidSubject",
 			"correct the entry: an ignored deny denies nothing"},
-		{codeUnjudged, Warning, "something could not be judged", "a check that could not look says so", ""},
+		{codeUnjudged, Warning, "something could not be judged", "a check that could not look says so",
+			"give what the message says is missing: the tags that minting writes, the contract, or the account's JWT"},
 	}
 }
 

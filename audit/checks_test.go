@@ -50,7 +50,7 @@ func untagged(uc *jwt.UserClaims) { uc.Tags = nil }
 func excess(more ...string) []string { return append([]string{codeExcess}, more...) }
 
 func fixtures() []fixture {
-	return slices.Concat(hygieneFixtures(), powerFixtures(), grantFixtures(), tokenFixtures(), excessFixtures(), invariantFixtures(), kindFixtures())
+	return slices.Concat(hygieneFixtures(), powerFixtures(), grantFixtures(), plainFixtures(), tokenFixtures(), excessFixtures(), invariantFixtures(), kindFixtures())
 }
 
 func hygieneFixtures() []fixture {
@@ -70,7 +70,7 @@ func hygieneFixtures() []fixture {
 		{name: "another's prefix", code: codeInbox, edit: all(untagged, subAllow("_INBOX_nonce2.>")), also: []string{codeUnjudged},
 			entry: "_INBOX_nonce1.>", witness: "_INBOX_nonce1.rest"},
 		{name: "own prefix", code: codeInbox, passes: true, edit: func(uc *jwt.UserClaims) {}},
-		{name: "default prefix denied", code: codeInbox, passes: true, edit: all(untagged, subAllow("_INBOX.a.>"), subDeny("_INBOX.>")), also: []string{codeUnjudged}},
+		{name: "default prefix denied", code: codeInbox, passes: true, edit: all(untagged, subAllow("_INBOX.a.>"), subDeny("_INBOX.>")), also: []string{codeUnjudged, codeMute}},
 
 		{name: "JetStream API", code: codeRawRoot, edit: pubAllow("$JS.API.>"), also: excess("T106", "T117", "T119"), entry: "$JS.API.>", witness: "$JS.API.ACCOUNT.PURGE.rest"},
 		{name: "API verb", code: codeRawRoot, edit: pubAllow("$JS.API.STREAM.*.X"), also: excess(), entry: "$JS.API.STREAM.*.X", witness: "$JS.API.STREAM.CANCEL_MOVE.X"},
@@ -86,7 +86,7 @@ func hygieneFixtures() []fixture {
 
 		{name: "open star", code: codeOpenStar, edit: subAllow("a.*"), also: excess(), entry: "a.*", witness: "a.any.rest"},
 		{name: "star closed for another queue", code: codeOpenStar, edit: all(subAllow("a.* q"), subDeny("a.*.> r")), also: excess(), entry: "a.* q", witness: "a.any.rest"},
-		{name: "unsound closing", code: codeOpenStar, edit: all(subAllow("a.*", "a.b.c"), subDeny("a.*.>")), also: excess(), entry: "a.*", witness: "a.b.c"},
+		{name: "unsound closing", code: codeOpenStar, edit: all(subAllow("a.*", "a.b.c"), subDeny("a.*.>")), also: excess(codeMute), entry: "a.*", witness: "a.b.c"},
 		{name: "closed star", code: codeOpenStar, passes: true, edit: all(subAllow("a.*", "b.* q"), subDeny("a.*.>", "b.*.> q")), also: excess()},
 		{name: "star below a granted subtree", code: codeOpenStar, passes: true, edit: subAllow("a.*", "a.>"), also: excess()},
 
@@ -160,7 +160,7 @@ func invariantFixtures() []fixture {
 			uc.Tags = jwt.TagList{"profile:worker", "space:main", "owner:*", "actor:dev"}
 			uc.Pub.Allow = jwt.StringList{"app.main.talk.*.dev.team"}
 		}, also: []string{codeUnjudged}, entry: "app.main.talk.*.dev.team", witness: "app.main.talk.any.dev.team"},
-		{name: "foreign sender denied", code: "T101", passes: true, also: excess(), edit: all(pubAllow("app.main.status.*.dev"), func(uc *jwt.UserClaims) {
+		{name: "foreign sender denied", code: "T101", passes: true, also: excess(codeMute), edit: all(pubAllow("app.main.status.*.dev"), func(uc *jwt.UserClaims) {
 			uc.Pub.Deny = append(uc.Pub.Deny, "app.main.status.>")
 		})},
 		{name: "one sender, untagged", code: "T101", passes: true, edit: untagged, also: []string{codeUnjudged}},

@@ -35,9 +35,13 @@ func (a *auditor) hygiene(p *Principal) {
 			// What is the broker's begins with "$". A raw root says all that the finer checks would.
 			if broker := strings.IndexByte("$*>", e.Pattern[0]) >= 0; broker {
 				if a.rawRoot(p, d, e) {
+					if p.System && d == &p.Sub && e.Pattern != ">" {
+						a.systemGrant(p, d, e) // who hears requests answers them: that is more than raw
+					}
 					continue
 				}
 				a.systemGrant(p, d, e)
+				a.brokerGrant(p, d, e)
 				if d == &p.Pub {
 					a.apiPowers(p, e)
 					a.tails(p, e)
@@ -47,6 +51,7 @@ func (a *auditor) hygiene(p *Principal) {
 				}
 			}
 			if d == &p.Pub {
+				a.anyInbox(p, e)
 				a.headers(p, e)
 			}
 		}
@@ -58,6 +63,7 @@ func (a *auditor) hygiene(p *Principal) {
 	}
 	a.openStars(p)
 	a.mute(p)
+	a.deniedGrants(p)
 	a.halves(p)
 	for _, e := range p.Pub.Allow {
 		if strings.HasSuffix(string(e.Pattern), ".*") {
@@ -68,7 +74,7 @@ func (a *auditor) hygiene(p *Principal) {
 	}
 }
 
-// token judges what a JWT states beside its permissions (A003, A008, A009, A010).
+// token judges what a JWT states beside its permissions (A003, A008 to A010, A031, A032).
 func (a *auditor) token(p *Principal) {
 	t := p.Token
 	if t == nil {
@@ -76,12 +82,16 @@ func (a *auditor) token(p *Principal) {
 	}
 	if !t.Scoped { // a scoped user's connection types stand in the scope
 		if why := connTypeFault(t.ConnTypes); why != "" {
+			if p.Token.FromScope {
+				why += "; it stands in the scope of the signing key " + p.claims.Issuer
+			}
 			a.report(p, codeConnTypes, Entry{}, "", why)
 		}
 	}
 	if t.Expires == 0 && a.lifetimeClass(p) != contract.LifetimeNone {
 		a.report(p, codeNoExpiry, Entry{}, "", "the JWT has no exp")
 	}
+	a.lifetime(p)
 	if now := a.cfg.Now; !now.IsZero() && t.Issued > now.Unix() {
 		a.report(p, codeFutureIat, Entry{}, "", fmt.Sprintf("iat is %s, the clock says %s",
 			time.Unix(t.Issued, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
@@ -101,7 +111,7 @@ func (a *auditor) lifetimeClass(p *Principal) string {
 
 func connTypeFault(types []string) string {
 	if len(types) == 0 {
-		return "allowed_connection_types is not set: a leaf node may connect, and publish permissions do not hold there"
+		return "allowed_connection_types is not set: a leaf node may connect, and everybody behind it acts with this user's grants"
 	}
 	for _, t := range types {
 		if u := strings.ToUpper(t); u != jwt.ConnectionTypeStandard && u != jwt.ConnectionTypeWebsocket {

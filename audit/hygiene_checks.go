@@ -44,8 +44,8 @@ func powerChecks() []Check {
 			"list what it asks, and let it hear its own inbox alone"},
 		{codeHeaders, Warning, "message headers reach beyond the granted subject", "broker-facts: Header powers of an ordinary publisher",
 			"turn allow_rollup_hdrs, allow_atomic, allow_batched, allow_msg_counter, allow_msg_schedules and marker TTLs off where no publisher needs them"},
-		{codeMute, Warning, "requests whose answers are not heard", "an answer arrives on the requester's inbox",
-			"grant an inbox, _INBOX_<nonce>.>, or remove the requests"},
+		{codeMute, Warning, "a grant that does nothing: wholly denied, or its answers unheard", "deny overrides allow; an answer arrives on the requester's inbox",
+			"grant an inbox, _INBOX_<nonce>.>, that no deny withholds, or remove the entry; \"inbox only\" is an allow with no deny"},
 		{codeHalf, Note, "half of what a client needs", "nats.go 1.55: the requests behind each call",
 			"grant the other half, or remove this one"},
 		{codeTooLong, Error, "the credential does not fit the control line", "broker-facts: Sizes and speed",
@@ -55,4 +55,6 @@ func powerChecks() []Check {
 
 // isPower reports whether a code is about a power that a contract declares by a residual: beside a contract that does not, it is an
 // error whatever it is without one.
-func isPower(code string) bool { return code >= codeUnpinned && code <= codeHeaders }
+func isPower(code string) bool {
+	return code >= codeUnpinned && code <= codeHeaders || code >= codeAdvisory && code <= codeMQTT
+}

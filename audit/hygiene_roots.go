@@ -11,7 +11,9 @@ import (
 // (A004). The decision is by coverage and overlap, so *.API.> and $JS.*.STREAM.> are found as $JS.API.> is.
 func (a *auditor) rawRoot(p *Principal, d *Direction, e Entry) bool {
 	w, what := p.rawAuthority(d, e)
-	if what != "" {
+	if what != "" && strings.HasPrefix(string(e.Pattern), "$SYS.") {
+		a.hinted(p, codeRawRoot, e, w, p.verb(d)+" reaches "+what, "name each request, $SYS.REQ.SERVER.PING.VARZ, and each event; only users of the system account need any but $SYS.REQ.USER.INFO")
+	} else if what != "" {
 		a.report(p, codeRawRoot, e, w, p.verb(d)+" reaches "+what)
 	}
 	return what != ""
@@ -22,6 +24,9 @@ func (p *Principal) rawAuthority(d *Direction, e Entry) (witness, what string) {
 		return "", "" // one verb, written out
 	}
 	verbs := p.verbsReached(d, e)
+	if subject.Covers(p.admits(d, e), ">") && !p.rawReached(d, e) {
+		return "", "" // every root is denied: A001 says what is left
+	}
 	for _, root := range []subject.Pattern{">", "$JS.>", ackRoot + ">", "$SYS.>", "$SYS.REQ.>"} {
 		if subject.Covers(p.admits(d, e), root) {
 			if w, ok := p.reaches(d, e, root); ok {
@@ -42,6 +47,17 @@ func (p *Principal) rawAuthority(d *Direction, e Entry) (witness, what string) {
 		}
 	}
 	return "", ""
+}
+
+// rawReached reports whether denies leave an entry anything of the broker's own.
+func (p *Principal) rawReached(d *Direction, e Entry) bool {
+	fresh := p.fresh() + ".>"
+	for _, root := range []string{"$JS.>", "$SYS.>", "$KV." + fresh, "$O." + fresh} {
+		if _, ok := p.reaches(d, e, subject.Pattern(root)); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // openStars finds subscribe allows whose final "*" admits deeper subjects (A005). The over-admission is no finding where plain

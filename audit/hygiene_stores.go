@@ -146,8 +146,10 @@ func (a *auditor) systemGrant(p *Principal, d *Direction, e Entry) {
 			a.report(p, codeSystemUser, e, w, "hears requests to the servers, and can answer them before a server does")
 		}
 	case d == &p.Pub:
-		if w, ok := p.reaches(d, e, "$SYS.>", "$SYS.REQ.USER.INFO"); ok {
+		if w, ok := p.reaches(d, e, "$SYS.REQ.>", "$SYS.REQ.USER.INFO"); ok {
 			a.report(p, codeSystem, e, w, "asks the servers about more than this user"+unplaced(p))
+		} else if w, ok := p.reaches(d, e, "$SYS.>", "$SYS.REQ.USER.INFO"); ok {
+			a.report(p, codeSystem, e, w, "publishes below $SYS, where the servers speak: no request to them, but what they say can be imitated in this account"+unplaced(p))
 		}
 	default:
 		if w, ok := p.reaches(d, e, "$SYS.>"); ok {

@@ -82,7 +82,7 @@ func powerFixtures() []fixture {
 		{name: "no pull beside it", code: codeAckNext, edit: pubAllow("$JS.ACK.S.c.>"), also: excess(), entry: "$JS.ACK.S.c.>", witness: "$JS.ACK.S.c.rest"},
 		{name: "longer shape", code: codeAckNext, edit: pubAllow("$JS.ACK.*.*.S.c.>"), also: excess(), entry: "$JS.ACK.*.*.S.c.>", witness: "$JS.ACK.any.any.S.c.rest"},
 		{name: "pull denied", code: codeAckNext, edit: all(pubAllow("$JS.ACK.S.c.>"), api("CONSUMER.MSG.NEXT.S.c"), pubDeny("$JS.API.CONSUMER.MSG.NEXT.>")),
-			also: excess(), entry: "$JS.ACK.S.c.>", witness: "$JS.ACK.S.c.rest"},
+			also: excess(codeMute), entry: "$JS.ACK.S.c.>", witness: "$JS.ACK.S.c.rest"},
 		passes(codeAckNext, "pull granted", all(pubAllow("$JS.ACK.S.c.>", "$JS.ACK.*.*.S.c.>"), api("CONSUMER.MSG.NEXT.S.c"))),
 
 		conveys(codeUnknownVerb, "no such verb", "STREAM.FOLD.S", "STREAM.FOLD.S"),

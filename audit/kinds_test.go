@@ -35,7 +35,7 @@ func kindFixtures() []fixture {
 			uc.Tags = jwt.TagList{"profile:courier", "space:main"}
 			uc.Pub.Allow, uc.Sub.Allow = jwt.StringList{"app.main.ride.north.>"}, jwt.StringList{"_INBOX_nonce1.>"}
 		}, entry: "app.main.ride.north.>", witness: "app.main.ride.north.rest"},
-		{name: "outside but denied", code: "T108", profile: "courier", passes: true, edit: all(pubAllow("app.main.ride.south.x"), pubDeny("app.main.ride.south.>")), also: excess()},
+		{name: "outside but denied", code: "T108", profile: "courier", passes: true, edit: all(pubAllow("app.main.ride.south.x"), pubDeny("app.main.ride.south.>")), also: excess(codeMute)},
 		{name: "own route", code: "T108", profile: "courier", passes: true, edit: same},
 
 		{name: "call without its queue", code: "T109", profile: "courier", edit: subAllow("app.main.call.north"), also: []string{codeExcess, "T112"},
@@ -63,8 +63,8 @@ func kindFixtures() []fixture {
 
 		{name: "many denies", code: "T115", profile: "courier", also: []string{codeTooLong}, edit: many(200)},
 		{name: "few denies", code: "T115", profile: "courier", passes: true, edit: many(20)},
-		{name: "four days", code: "T116", edit: lives(96 * time.Hour)},
-		{name: "two days", code: "T116", passes: true, edit: lives(48*time.Hour - time.Minute)},
+		{name: "four days", code: "T116", edit: lives(96 * time.Hour), also: []string{codeLongLived}},
+		{name: "two days", code: "T116", passes: true, edit: lives(48*time.Hour - time.Minute), also: []string{codeLongLived}},
 
 		{name: "snapshot of the vault", code: "T117", edit: pubAllow("$JS.API.STREAM.SNAPSHOT.KV_vault_main"), also: excess(codeWhole),
 			entry: "$JS.API.STREAM.SNAPSHOT.KV_vault_main", witness: "$JS.API.STREAM.SNAPSHOT.KV_vault_main"},

@@ -112,7 +112,7 @@ func stands(cfg Config, w *waiver) bool {
 
 // credentialsOnly reports whether a check is about credentials, accounts or configurations, which the audit of a contract has none of.
 func credentialsOnly(code string) bool {
-	return slices.Contains([]string{codeConnTypes, codeNoExpiry, codeFutureIat, codeResponses, codeExcess, codeIgnored}, code) ||
+	return slices.Contains([]string{codeConnTypes, codeNoExpiry, codeFutureIat, codeResponses, codeExcess, codeIgnored, codePast, codeLongLived}, code) ||
 		code >= "A040" && code <= "A069"
 }
 

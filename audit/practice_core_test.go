@@ -32,6 +32,7 @@ func serviceRecipes() []recipe {
 			works("Does it answer?", answers("services.greet", "")),
 			can("Can a requester make it publish where it may not?", steered("services.greet"), codeResponses, ""),
 			cannot("Can it publish what nobody asked for?", publishes("alarms.fire"), codeAllowAll),
+			cannot("Can it answer somebody who did not ask it?", publishes("_INBOX.other.1"), codeAnyInbox),
 			cannot("Can it hear the replies to others?", hearsAll, codeInbox),
 		}},
 		{family: family, name: "responder of a queue", source: srcNsc, own: "SUB services.greet greeters", codes: []string{codeResponses}, perms: responding(perms(nil, []string{"services.greet greeters"}), 5), asks: []inquiry{
@@ -39,8 +40,9 @@ func serviceRecipes() []recipe {
 			cannot("Can it hear every request beside the queue?", hearsOn("services.greet", "", "services.greet"), codeAllowAll),
 			cannot("Can it publish what nobody asked for?", publishes("alarms.fire"), codeAllowAll),
 		}},
-		{family: family, name: "responder that publishes to inboxes", source: srcAuthz, own: "SUB req.a", codes: nil, perms: perms([]string{"_INBOX.>"}, []string{"req.a", "req.b"}), asks: []inquiry{
+		{family: family, name: "responder that publishes to inboxes", source: srcAuthz, own: "SUB req.a", codes: []string{codeAnyInbox}, perms: perms([]string{"_INBOX.>"}, []string{"req.a", "req.b"}), asks: []inquiry{
 			works("Does it answer?", answers("req.a", "")),
+			can("Can it answer somebody who did not ask it?", publishes("_INBOX.other.1"), codeAnyInbox, "_INBOX.>"),
 			cannot("Can a requester make it publish where it may not?", steered("req.a"), codeResponses),
 			cannot("Can it hear the replies to others?", hearsAll, codeInbox),
 		}},

@@ -36,7 +36,7 @@ func bucketRecipes() []recipe {
 				works("Does it put and get its own keys?", uses(inBucket, withBucket(putAndGet))),
 				can("Can it hear the replies to others?", hearsOn("_INBOX.>", "", "_INBOX.other.1"), codeInbox, "_INBOX.>"),
 			}},
-		{family: family, name: "one key by way of the whole API", source: srcKVBypass, own: "$SYS.REQ.USER.INFO", codes: []string{codeInbox, codeRawRoot},
+		{family: family, name: "one key by way of the whole API", source: srcKVBypass, own: "$SYS.REQ.USER.INFO", codes: []string{codeInbox, codeRawRoot, codeAnyInbox},
 			perms: perms([]string{"$JS.>", "$SYS.REQ.USER.INFO", "_INBOX.>"}, []string{"$JS.>", "$KV.cfg.team.a", "_INBOX.>"}), asks: []inquiry{
 				can("Can it read the key of another?", readsKey("other.x", "theirs"), codeRawRoot, "$JS.>"),
 				can("Can it delete the bucket?", removes(inBucket, "KV_cfg"), codeRawRoot, "$JS.>"),

@@ -262,9 +262,9 @@ credential the test also holds the whole list of codes, and that the broker admi
 types unless the recipe is about these. What a recipe is meant to do is found too where the power goes with it: a finding says what a
 credential can do, not that it should not.
 
-Two things stand outside the table, for no credential tells them. A019 is found for the acknowledgements of a push consumer too, which
-refuses a pull: the kind of a consumer is not in its name. A publish grant on ` + "`_INBOX.>`" + ` answers anybody who is known to wait on
-a subject there; no code is about it, for it is what a responder needs where requesters share a prefix.
+Two things are to be known beside the table, for no credential tells them. A019 is found for the acknowledgements of a push consumer too, which
+refuses a pull: the kind of a consumer is not in its name. A033 is found in the documented recipe of a responder: where requesters share
+a prefix, what lets it answer whoever asked also lets it answer who did not.
 
 This page is made by ` + "`go test ./audit -run PracticePage -update`" + `.
 

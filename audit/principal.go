@@ -59,6 +59,7 @@ type Token struct {
 	ConnTypes       []string // as written; empty is every connection type
 	Responses       bool     // allow_responses
 	Scoped          bool     // permissions stand in the account's signing key, not in the JWT
+	FromScope       bool     // they were read from that key's scope
 }
 
 // Direction is one direction of a permission set.

@@ -3,7 +3,7 @@
 # description: connection types are missing or too wide
 # related_resources:
 #   - ref: docs/audit.md
-#     description: "broker-facts: Connection types and the account"
+#     description: "nats-server 2.15.3 leafMsgAllowed; docs/adr/0023-leaf-nodes.md"
 # custom:
 #   severity: error
 #   restates: check

@@ -29,7 +29,7 @@ findings contains f if {
 
 # raw: the families of which an entry must reach none. A verb of the API alone is none of them; two are.
 raw(p, pattern, verbs) := array.concat(
-	[root | some root in [">", "$JS.>", "$JS.ACK.>", "$SYS.>", "$SYS.REQ.>"]; subject.covers(pattern, root)],
+	[root | some root in ["$JS.>", "$JS.ACK.>", "$SYS.>", "$SYS.REQ.>"]; subject.covers(pattern, root)],
 	array.concat(
 		[f | count(verbs) > 1; some v in verbs; some f in forms(v)],
 		[sprintf("%s.%s.>", [store, p.unnamed]) | some store in ["$KV", "$O"]],
