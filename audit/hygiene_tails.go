@@ -63,16 +63,17 @@ func widest(p subject.Pattern, denies []Entry) []string {
 	return out
 }
 
-// overheard finds subscriptions to what others ask of the JetStream API (A018): a request with the inbox that waits for its answer, and the
-// server's account of request and answer.
+// overheard finds subscriptions to what others ask of the JetStream API (A018): a request with the inbox that waits for its answer. The
+// server's own account of them is A028.
 func (a *auditor) overheard(p *Principal, e Entry) {
-	for _, family := range []subject.Pattern{apiRoot + ">", "$JS.*.API.>"} {
+	families := []subject.Pattern{apiRoot + ">", subject.Pattern("$JS." + p.fresh() + ".API.>")}
+	if t := e.Pattern.Tokens(); len(t) > 3 && t[2] == "API" { // a domain that the entry names; $JS.EVENT.> is about none
+		families = append(families, subject.Pattern("$JS."+t[1]+".API.>"))
+	}
+	for _, family := range families {
 		if w, ok := p.reaches(&p.Sub, e, family); ok {
 			a.reportAs(p, codeMetadata, Error, e, w, "hears what others ask of the JetStream API, with the inbox of each, and can answer before the server does")
 			return
 		}
-	}
-	if w, ok := p.reaches(&p.Sub, e, "$JS.EVENT.ADVISORY.API"); ok {
-		a.report(p, codeMetadata, e, w, "hears what others ask of the JetStream API, and most answers: configurations, and the names of subjects and consumers")
 	}
 }

@@ -50,7 +50,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{"code": "A002", "severity": "error", "subject": "worker", "entry": "b", "rows": []any{}, "cite": "§2",
-		"message": "hears\x1b[2J <all>", "witness": "b.c", "file": "rows.yaml", "line": 3.0, "waived": nil, "baselined": false}
+		"message": "hears\x1b[2J <all>", "witness": "b.c", "dir": "", "also": []any{}, "file": "rows.yaml", "line": 3.0, "waived": nil, "baselined": false}
 	if diff := cmp.Diff(want, got["findings"].([]any)[2]); diff != "" {
 		t.Errorf("finding (-want +got):\n%s", diff)
 	}

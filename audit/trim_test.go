@@ -28,8 +28,8 @@ func manySpaces(t *testing.T, sets int, prefix string) []byte {
 	return data
 }
 
-// TestManySpaces: what a file of made-up spaces costs in memory is bounded, however many it names.
-func TestManySpaces(t *testing.T) {
+// TestSpacesAreForgotten: what a file of made-up spaces costs in memory is bounded, however many it names.
+func TestSpacesAreForgotten(t *testing.T) {
 	c := shipped(t)[0]
 	sets := 400
 	if testing.Short() {

@@ -82,7 +82,7 @@ findings contains f if {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []audit.Finding{{Code: "R001", Severity: audit.Note, Subject: "worker", Entry: "app.>", Rows: []string{}, Cite: "SPEC 13.9 Mediated reads",
+	want := []audit.Finding{{Code: "R001", Severity: audit.Note, Subject: "worker", Entry: "app.>", Dir: "sub", Also: []string{}, Rows: []string{}, Cite: "SPEC 13.9 Mediated reads",
 		Message: "hears it", Witness: "app.secret.rest", File: "set.json"}}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(audit.Finding{})); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
