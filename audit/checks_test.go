@@ -66,7 +66,7 @@ func hygieneFixtures() []fixture {
 			}},
 
 		{name: "default prefix", code: codeInbox, edit: subAllow("_INBOX.>"), also: excess(), entry: "_INBOX.>", witness: "_INBOX.another.rest"},
-		{name: "any prefix", code: codeInbox, edit: subAllow("*.x.>"), also: excess(codeMetadata, codeSystem), entry: "*.x.>", witness: "_INBOX_another.x.rest"},
+		{name: "any prefix", code: codeInbox, edit: subAllow("*.x.>"), also: excess(codeSystem), entry: "*.x.>", witness: "_INBOX_another.x.rest"},
 		{name: "another's prefix", code: codeInbox, edit: all(untagged, subAllow("_INBOX_nonce2.>")), also: []string{codeUnjudged},
 			entry: "_INBOX_nonce1.>", witness: "_INBOX_nonce1.rest"},
 		{name: "own prefix", code: codeInbox, passes: true, edit: func(uc *jwt.UserClaims) {}},

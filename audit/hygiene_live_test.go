@@ -187,11 +187,13 @@ func TestAckIsNext(t *testing.T) {
 	}
 	// What looks like the stream "_" and one consumer of it, pull and all, is every consumer of the account.
 	hash := accountHash(b.s.Account.PublicKey())
-	for _, tail := range []string{".>", ".*.*.>"} {
+	for i, tail := range []string{".>", ".*.*.>"} {
+		name := fmt.Sprint("every", i)
+		b.durable(name, "o.>")
 		every := b.holder("$JS.ACK._."+hash+tail, apiRoot+"CONSUMER.MSG.NEXT._."+hash)
 		every.fires(codeForeign, true)
 		every.fires(codeAckNext, true)
-		if m := every.ask("$JS.ACK._."+hash+".S.c.1.1.1.1.0", `+NXT {"batch":1}`); !strings.HasPrefix(m.Data, "data of o.") {
+		if m := every.ask("$JS.ACK._."+hash+".S."+name+".1.1.1.1.0", `+NXT {"batch":1}`); !strings.HasPrefix(m.Data, "data of o.") {
 			t.Errorf("%s: got %+v, want a message of the stream", tail, m)
 		}
 	}

@@ -29,7 +29,7 @@ func (a *auditor) newLook() *look {
 		}
 	}
 	for _, r := range contract.Sorted(a.cfg.Contract.Resources) {
-		// A bucket's name begins with words of its own; a stream's may be anybody's, such as CHAT.
+		// A bucket's name begins with words of its own; a stream's may be anybody's, such as ORDERS.
 		if fixed, _, ok := strings.Cut(r.Name.Source, "{"); r.Bucket && ok && strings.Contains(fixed, "_") {
 			l.tokens = append(l.tokens, fixed, "KV_"+fixed)
 		}
