@@ -132,8 +132,8 @@ var table = map[string]rule{
 	},
 	"cmd/cotalctl": {may: []string{all}, never: map[string]string{"testing": "the product must not link the testing flags"}},
 	"internal/bench": {
-		may:        []string{"audit", "audit/rego", "internal/contract", "internal/embedded", "internal/mint", "internal/provision", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
-		never:      map[string]string{"testing": "a program of its own; the testing package would bring its flags"},
+		may:   []string{"audit", "audit/rego", "internal/contract", "internal/embedded", "internal/mint", "internal/provision", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
+		never: map[string]string{"testing": "a program of its own; the testing package would bring its flags"},
 	},
 	"internal/mutants": {
 		may: []string{"audit", "internal/contract", "internal/subject", "compile", "matrix"},
