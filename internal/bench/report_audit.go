@@ -46,8 +46,7 @@ func (f figures) auditTable(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## Audit\n\nEach way in a process of its own with GOMAXPROCS 1. CPU is the process's own time, user and system, the reading of the files and the\n"+
 		"collector in it; the wall beside it has the other programs of the machine in it too. The peak is of the whole process. The fleet is\n"+
 		"%d user JWTs of %d bytes with %d entries each, every one with a name and a uid of its own, in files; each is decoded with its\n"+
-		"signature and judged by all %d checks and invariants. Credentials that differ in such names alone are judged once; one that is of no\n"+
-		"such class costs several times as much. The floor is `jwt.Decode` of the same files.\n\n", a.all, a.bytes, a.rows, all.Checks)
+		"signature and judged by all %d checks and invariants. The floor is `jwt.Decode` of the same files.\n\n", a.all, a.bytes, a.rows, all.Checks)
 	b.WriteString("| way | CPU, s | wall, s | peak, MiB | of the floor |\n|---|---:|---:|---:|---:|\n")
 	for _, r := range []struct {
 		name string
