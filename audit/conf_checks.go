@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/jwt/v2"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // The codes of server configurations.
@@ -128,7 +130,7 @@ func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
 		}
 	}
 	a.place(p, "")
-	p.Trust = untrusted
+	p.Trust = contract.TrustUntrusted
 	if p.System {
 		p.untagged = false
 	}

@@ -9,11 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
-
-const untrusted = contract.TrustUntrusted
 
 var bcrypted = regexp.MustCompile(`^\$2[abxy]\$\d{2}\$`)
 
@@ -31,8 +28,8 @@ var tellingKeys = []string{"authorization", "accounts", "operator", "no_auth_use
 
 // mayBeConf reports whether a text is worth parsing as a server configuration.
 func mayBeConf(name string, data []byte) bool {
-	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
-	if !isConf(name) && (bytes.HasPrefix(text, []byte("eyJ")) || bytes.Contains(text, []byte("-----BEGIN "))) {
+	text := trimmed(data)
+	if !isConf(name) && (bytes.HasPrefix(text, []byte(tokenStart)) || bytes.Contains(text, []byte("-----BEGIN "))) {
 		return false // most files are a user's: ask this first
 	}
 	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {

@@ -55,7 +55,7 @@ func (a *auditor) newWorld(space string) (*world, error) {
 	for _, r := range contract.Sorted(a.cfg.Contract.Resources) {
 		s, err := newStore(scope, r)
 		if err != nil {
-			return nil, &contract.Problem{Pos: r.Pos, What: "resource " + r.ID + ": " + err.Error()}
+			return nil, err
 		}
 		all = append(all, s)
 		w.streams[s.stream] = s
@@ -80,22 +80,8 @@ func newStore(scope *compile.Scope, r *contract.Resource) (*depot, error) {
 	s := &depot{id: r.ID, account: scope.Account(r.ID), noAck: flag("no_ack"), direct: flag("allow_direct"), schedules: flag("allow_msg_schedules"),
 		keeps: one == 1 && r.Config["discard"] == "new" && flag("discard_new_per_subject")}
 	var err error
-	if s.stream, err = scope.StreamName(r.ID); err != nil {
-		return nil, err
-	}
-	if r.Bucket {
-		bucket, err := scope.BucketName(r.ID)
-		s.subjects = []subject.Pattern{subject.Pattern("$KV." + bucket + ".>")}
-		return s, err
-	}
-	for _, t := range r.Subjects {
-		text, err := scope.Text(t)
-		if err != nil {
-			return nil, err
-		}
-		s.subjects = append(s.subjects, subject.Pattern(text))
-	}
-	return s, nil
+	s.stream, s.subjects, err = scope.Captured(r.ID)
+	return s, err
 }
 
 // carry adds what a share lets an account store in another. A stream's messages go from the exporter to the importers, where their

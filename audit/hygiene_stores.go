@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
@@ -44,9 +43,9 @@ func (a *auditor) storesOf(space string) *stores {
 		return s
 	}
 	for _, r := range contract.Sorted(a.cfg.Contract.Resources) {
-		name, subjects, err := captured(scope, r)
+		name, subjects, err := scope.Captured(r.ID)
 		if err != nil {
-			a.problem(&contract.Problem{Pos: r.Pos, What: "resource " + r.ID + ": " + err.Error()})
+			a.problem(err)
 			continue
 		}
 		if r.Bucket {
@@ -73,24 +72,6 @@ func on(v any) bool {
 		return v > 0
 	}
 	return false
-}
-
-// captured returns a resource's stream and the subjects that it stores.
-func captured(scope *compile.Scope, r *contract.Resource) (name string, out []subject.Pattern, err error) {
-	if name, err = scope.StreamName(r.ID); err != nil {
-		return "", nil, err
-	}
-	if r.Bucket {
-		return name, []subject.Pattern{subject.Pattern("$KV." + strings.TrimPrefix(name, "KV_") + ".>")}, nil
-	}
-	for _, t := range r.Subjects {
-		text, err := scope.Text(t)
-		if err != nil {
-			return "", nil, err
-		}
-		out = append(out, subject.Pattern(text))
-	}
-	return name, out, nil
 }
 
 // headers finds publish entries into stores whose configuration lets message headers reach beyond the entry (A024). A bucket that no

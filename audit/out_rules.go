@@ -180,12 +180,6 @@ func queueSaid(inv *contract.Invariant) string {
 	return fmt.Sprintf("token %d spells", inv.Token)
 }
 
-// AddRules names further rules that the report's findings may be of, such as those that a user gave.
-func (r *Report) AddRules(rules ...Rule) {
-	r.rules = append(slices.Clone(r.rules), rules...)
-	sortRules(r.rules)
-}
-
 // allRules are the rules that the report was made by, each code once, and with them whatever its findings name.
 func (r *Report) allRules() []Rule {
 	out := slices.Clone(r.rules)

@@ -65,7 +65,7 @@ func sarifOf(t *testing.T, r *Report, o Render) sarifLog {
 func TestSARIFSchema(t *testing.T) {
 	t.Parallel()
 	s := sarifRules(t)
-	sarifOf(t, fixedReport(), Render{Dir: "/work", Version: "v1"})
+	sarifOf(t, fixedReport(), Render{Dir: "/repo", Version: "v1"})
 	sarifOf(t, &Report{}, Render{})
 	for _, bad := range []string{`{}`, `{"version":"2.0.0","runs":[]}`, `{"version":"2.1.0","runs":[{"tool":{}}]}`,
 		`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"results":[{"message":{"text":"x"},"level":"fatal"}]}]}`} {
@@ -91,12 +91,12 @@ func TestSARIFOfContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, result := range sarifOf(t, r, Render{Dir: "/work"}).Runs[0].Results {
+		for _, result := range sarifOf(t, r, Render{Dir: "/repo"}).Runs[0].Results {
 			if result.Level == Note {
 				t.Fatalf("a note that nobody asked for: %s", result.RuleID)
 			}
 		}
-		run := sarifOf(t, r, Render{Dir: "/work", Notes: true}).Runs[0]
+		run := sarifOf(t, r, Render{Dir: "/repo", Notes: true}).Runs[0]
 		var listed, want []string
 		for _, rule := range run.Tool.Driver.Rules {
 			listed = append(listed, rule.ID)
@@ -135,15 +135,15 @@ func TestSARIFOfContract(t *testing.T) {
 func TestSARIFPlaces(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ dir, file, uri, base string }{
-		{"/work", "creds/a b.creds", "creds/a%20b.creds", srcRoot},
-		{"/work", "./x:y.creds", "./x:y.creds", srcRoot},
-		{"/work", "/work/x.creds", "x.creds", srcRoot},
-		{"/work", "/other/x.creds", "file:///other/x.creds", ""},
-		{"/work", "../x.creds", "file:///x.creds", ""},
+		{"/repo", "creds/a b.creds", "creds/a%20b.creds", srcRoot},
+		{"/repo", "./x:y.creds", "./x:y.creds", srcRoot},
+		{"/repo", "/repo/x.creds", "x.creds", srcRoot},
+		{"/repo", "/other/x.creds", "file:///other/x.creds", ""},
+		{"/repo", "../x.creds", "file:///x.creds", ""},
 		{"", "../x.creds", "../x.creds", ""},
-		{"/work", "cotal-v0.5/rows-caller.yaml", "matrix/cotal-v0.5/rows-caller.yaml", embeddedRoot},
-		{"/work", "cotal-v0.5/profiles/host.yaml", "profiles/cotal-v0.5/host.yaml", embeddedRoot},
-		{"/work", "mine/rows.yaml", "mine/rows.yaml", srcRoot},
+		{"/repo", "cotal-v0.5/rows-caller.yaml", "matrix/cotal-v0.5/rows-caller.yaml", embeddedRoot},
+		{"/repo", "cotal-v0.5/profiles/host.yaml", "profiles/cotal-v0.5/host.yaml", embeddedRoot},
+		{"/repo", "mine/rows.yaml", "mine/rows.yaml", srcRoot},
 	} {
 		got := physical(tt.dir, tt.file, 0, 0)
 		if diff := cmp.Diff([3]any{tt.uri, tt.base, 1}, [3]any{got.Artifact.URI, got.Artifact.BaseID, got.Region.StartLine}); diff != "" {
@@ -155,7 +155,7 @@ func TestSARIFPlaces(t *testing.T) {
 // TestSARIFStates: what does not count is suppressed, what was not judged is said.
 func TestSARIFStates(t *testing.T) {
 	t.Parallel()
-	run := sarifOf(t, fixedReport(), Render{Dir: "/work"}).Runs[0]
+	run := sarifOf(t, fixedReport(), Render{Dir: "/repo"}).Runs[0]
 	kinds := map[string]int{}
 	for _, result := range run.Results {
 		for _, s := range result.Suppressions {
@@ -178,7 +178,8 @@ func TestSARIFStates(t *testing.T) {
 func TestRulesGiven(t *testing.T) {
 	t.Parallel()
 	r := &Report{Findings: []Finding{{Code: "Z001", Severity: Warning, Rows: []string{}}}}
-	r.AddRules(append(Rules(nil), Rule{Code: "R001", Severity: Error, Family: "given", Title: "t"})...)
+	r.rules = append(Rules(nil), Rule{Code: "R001", Severity: Error, Family: "given", Title: "t"})
+	sortRules(r.rules)
 	var got []string
 	for _, rule := range r.allRules() {
 		got = append(got, rule.Code)

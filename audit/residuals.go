@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Bounds of a residual's block in the text form.
@@ -111,4 +113,67 @@ func wrapped(line, indent string) string {
 		at += n
 	}
 	return b.String()
+}
+
+// residuals notes what the contract says that a holder of the row can still do, once per row (A100).
+func (a *auditor) residuals(p *Principal) {
+	met := map[string]bool{}
+	for _, d := range p.directions() {
+		for _, e := range d.Allow {
+			for _, id := range e.Rows {
+				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 && !met[id] {
+					met[id] = true
+					a.residual(p, e, row)
+				}
+			}
+		}
+	}
+}
+
+type residualKey struct{ file, name, row string }
+
+func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
+	key := residualKey{p.File, p.Name, row.ID}
+	if a.noted[key] {
+		return
+	}
+	a.noted[key] = true
+	words := a.residualWords(row)
+	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Dir: e.dir, Rows: []string{row.ID}, Cite: row.Cite,
+		Message: words.text, File: p.File, residuals: row.Residuals}
+	if f.File == "" {
+		f.File, f.Line = row.Pos.File, row.Pos.Line
+	}
+	a.lasting(p, &f)
+	a.out.Findings = append(a.out.Findings, f)
+}
+
+// residualText is what A100 says of a row, whoever holds it.
+type residualText struct{ text, severity string }
+
+func (a *auditor) residualWords(row *contract.Row) residualText {
+	if w, ok := a.words[row.ID]; ok {
+		return w
+	}
+	said := make([]string, len(row.Residuals))
+	for i, id := range row.Residuals {
+		said[i] = id
+		if r := a.cfg.Contract.Residuals[id]; r != nil {
+			said[i] = fmt.Sprintf("%s: %s can %s (bounded by %s)", id, r.Who, r.Can, r.Bound)
+			a.out.residuals[id] = said[i]
+		}
+	}
+	w := residualText{strings.Join(said, "; "), a.residualSeverity(row.Residuals)}
+	a.words[row.ID] = w
+	return w
+}
+
+// residualSeverity is a warning where the contract says so for one of the residuals in this topology, else a note.
+func (a *auditor) residualSeverity(ids []string) string {
+	for _, id := range ids {
+		if r := a.cfg.Contract.Residuals[id]; r != nil && slices.Contains(r.Warn, a.topology.Name) {
+			return Warning
+		}
+	}
+	return Note
 }

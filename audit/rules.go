@@ -201,7 +201,7 @@ func (r *rule) resolvePlace(scope *compile.Scope, inv *contract.Invariant) error
 	}
 	r.families[publishing] = acts
 	for _, id := range inv.On {
-		captured, err := scope.Captured(id)
+		_, captured, err := scope.Captured(id)
 		if err != nil {
 			return err
 		}

@@ -23,13 +23,13 @@ func TestCapturedBinds(t *testing.T) {
 		}
 		return s
 	}
-	before, err := space().Captured("CHAT")
+	_, before, err := space().Captured("CHAT")
 	if err != nil || len(before) == 0 {
 		t.Fatalf("got %v, %v, want the subjects of the stream", before, err)
 	}
 	chat := c.Resources["CHAT"]
 	chat.Subjects = append(chat.Subjects, template(t, "{P}.{owner}.x"))
-	if got, err := space().Captured("CHAT"); err == nil || !strings.HasPrefix(err.Error(), chat.Pos.String()+": resource CHAT: ") {
+	if _, got, err := space().Captured("CHAT"); err == nil || !strings.HasPrefix(err.Error(), chat.Pos.String()+": resource CHAT: ") {
 		t.Errorf("got %v, %v, want an error at the resource", got, err)
 	}
 	c.Rows = []*contract.Row{{ID: "R", Profiles: []string{"agent"}, Op: contract.Op{Kind: contract.OpAPI, Subject: template(t, "CONSUMER.MSG.NEXT.>")}}}

@@ -80,13 +80,16 @@ func (s *Scope) captured(r *contract.Resource, stream string) ([]subject.Pattern
 	return out, nil
 }
 
-// Captured returns what the stream of a declared stream or bucket stores.
-func (s *Scope) Captured(resource string) ([]subject.Pattern, error) {
-	stream, err := s.StreamName(resource)
-	if err != nil {
-		return nil, err
+// Captured returns the stream of a declared stream or bucket, and the subjects that it stores. An error is at the resource.
+func (s *Scope) Captured(resource string) (stream string, stored []subject.Pattern, err error) {
+	if stream, err = s.StreamName(resource); err != nil {
+		if r := s.c.Resources[resource]; r != nil {
+			err = &contract.Problem{Pos: r.Pos, What: "resource " + r.ID + ": " + err.Error()}
+		}
+		return "", nil, err
 	}
-	return s.captured(s.c.Resources[resource], stream)
+	stored, err = s.captured(s.c.Resources[resource], stream)
+	return stream, stored, err
 }
 
 // storedFamilies is what a consumer can deliver: its filter, else all that its stream captures.
