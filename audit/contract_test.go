@@ -212,18 +212,23 @@ func judgeSample(t *testing.T, cfg Config, topology *contract.Topology, profile 
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := a.userPrincipal(uc, "x.jwt")
-		a.join(p)
-		a.judge(p)
-		noErrors(t, &a.out)
-		for _, doubt := range p.doubts {
-			t.Errorf("doubt: %s", doubt)
-		}
-		for _, e := range append(p.Pub.Allow, p.Sub.Allow...) {
-			if len(e.Rows) == 0 {
-				t.Errorf("no row for %s", e)
-			}
-		}
+		joinsWhole(t, a, a.userPrincipal(uc, "x.jwt"))
 	}
 	return len(accounts)
+}
+
+// joinsWhole judges a credential of which nothing is in doubt, wrong, or of no row.
+func joinsWhole(t *testing.T, a *auditor, p *Principal) {
+	t.Helper()
+	a.join(p)
+	a.judge(p)
+	noErrors(t, &a.out)
+	for _, doubt := range p.doubts {
+		t.Errorf("doubt: %s", doubt)
+	}
+	for _, e := range append(p.Pub.Allow, p.Sub.Allow...) {
+		if len(e.Rows) == 0 {
+			t.Errorf("no row for %s", e)
+		}
+	}
 }

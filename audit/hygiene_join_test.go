@@ -144,18 +144,7 @@ func cleanSet(t *testing.T, cfg Config, set *compile.PermissionSet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := list[0]
-	a.join(p)
-	a.judge(p)
-	noErrors(t, &a.out)
-	for _, doubt := range p.doubts {
-		t.Errorf("doubt: %s", doubt)
-	}
-	for _, e := range append(p.Pub.Allow, p.Sub.Allow...) {
-		if len(e.Rows) == 0 {
-			t.Errorf("no row for %s", e)
-		}
-	}
+	joinsWhole(t, a, list[0])
 }
 
 // TestRedundancyIsNoFinding: an entry that stands twice, or that another covers, admits nothing more.

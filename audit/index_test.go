@@ -103,14 +103,7 @@ func TestKindsAreExact(t *testing.T) {
 	}
 	r, fired, clean := rand.New(rand.NewPCG(7, 8)), map[string]int{}, map[string]int{}
 	for range 3000 {
-		pub := subject.Texts{Allow: randomList(r, append(alphabet, "*")), Deny: randomList(r, append(alphabet, "*"))}
-		perms, _ := subject.Read(pub, subject.Texts{})
-		a, err := newAuditor(Config{Contract: c, Space: "main"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &Principal{Name: "p", Profile: "worker", Space: "main", Identity: map[string]string{"owner": "a", "actor": "x"}}
-		p.Pub, p.Sub, p.Ignored = newDirections(pub, subject.Texts{Deny: []string{">"}})
+		a, p, pub, perms := drawnPublisher(t, c, r, append(alphabet, "*"))
 		a.invariants(p)
 		wants := map[string]bool{}
 		for code, bad := range publishes {

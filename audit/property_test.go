@@ -59,14 +59,7 @@ func TestInvariantsAreExact(t *testing.T) {
 	}
 	r, fired, clean := rand.New(rand.NewPCG(1, 2)), 0, 0
 	for range 2000 {
-		pub := subject.Texts{Allow: randomList(r, append(alphabet, "*")), Deny: randomList(r, append(alphabet, "*"))}
-		perms, _ := subject.Read(pub, subject.Texts{})
-		a, err := newAuditor(Config{Contract: c, Space: "main"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &Principal{Name: "p", Profile: "worker", Space: "main", Identity: map[string]string{"owner": "a", "actor": "x"}}
-		p.Pub, p.Sub, p.Ignored = newDirections(pub, subject.Texts{Deny: []string{">"}})
+		a, p, pub, perms := drawnPublisher(t, c, r, append(alphabet, "*"))
 		a.judge(p)
 		for code, bad := range violates {
 			got := findingsWith(a.out.Findings, code)
@@ -163,4 +156,18 @@ func FuzzBytes(f *testing.F) {
 			t.Fatal("the report quotes the JWT")
 		}
 	})
+}
+
+// drawnPublisher is a worker with a drawn publish list, and what the broker makes of that list.
+func drawnPublisher(t *testing.T, c *contract.Contract, r *rand.Rand, tokens []string) (*auditor, *Principal, subject.Texts, subject.Permissions) {
+	t.Helper()
+	pub := subject.Texts{Allow: randomList(r, tokens), Deny: randomList(r, tokens)}
+	perms, _ := subject.Read(pub, subject.Texts{})
+	a, err := newAuditor(Config{Contract: c, Space: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Principal{Name: "p", Profile: "worker", Space: "main", Identity: map[string]string{"owner": "a", "actor": "x"}}
+	p.Pub, p.Sub, p.Ignored = newDirections(pub, subject.Texts{Deny: []string{">"}})
+	return a, p, pub, perms
 }
