@@ -205,7 +205,8 @@ func judgeSample(t *testing.T, cfg Config, topology *contract.Topology, profile 
 		uc := user(t, testContract(t), "writer", map[string]any{}, func(uc *jwt.UserClaims) {
 			uc.Permissions, uc.Tags, uc.Expires = set.JWT(), tags, 0
 			if profile.Lifetime.Class != contract.LifetimeNone {
-				uc.Expires = now().Unix()
+				uc.IssuedAt = cfg.Now.Unix() - 1
+				uc.Expires = cfg.Now.Add(max(profile.Lifetime.Default, profile.Lifetime.Max)).Unix()
 			}
 		})
 		a, err := newAuditor(cfg)
