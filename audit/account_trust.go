@@ -50,6 +50,9 @@ func (t *trust) learn(path string, data []byte) {
 	if err != nil || token == "" {
 		return
 	}
+	if !mayBeTrusted(payload(token)) {
+		return
+	}
 	if kind := kindOf(token); kind != jwt.AccountClaim && kind != jwt.OperatorClaim {
 		return
 	}

@@ -41,6 +41,11 @@ type auditor struct {
 	trust    *trust
 	stores   map[string]*stores
 	words    map[string]residualText // of a row's residuals
+	noteOf   map[sharedNote]int      // which finding says it of all
+	verdicts map[string]*verdict     // of a class of credentials that are alike
+	meanings meanings                // words that no mask may hide, once asked for
+	alone    bool                    // everybody is judged for itself
+	alike    int                     // how many were judged by their class
 	out      Report
 	seen     map[string]int      // what was reported of the contract or of one file, and as which finding
 	shared   map[string]int      // the same of files that configurations include
@@ -66,7 +71,7 @@ type auditor struct {
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
-		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[string]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
+		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[string]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: AllRules(cfg.Contract, cfg.Rules), now: cfg.Now}
@@ -125,7 +130,7 @@ func (a *auditor) done() (*Report, error) {
 	a.out.problems, a.out.files = a.probs, slices.Sorted(maps.Keys(a.read))
 	for i := range a.out.Findings {
 		f := &a.out.Findings[i]
-		f.read, f.Also = a.read[f.File], append([]string{}, a.copies[f.File]...)
+		f.read, f.Also = a.read[f.File], append(f.Also, a.copies[f.File]...)
 		if f.more > 0 {
 			f.Message += fmt.Sprintf(" (and %d more entries of the row)", f.more)
 		}
@@ -145,22 +150,53 @@ func (a *auditor) nextFile() {
 
 // judge runs every check on one principal.
 func (a *auditor) judge(p *Principal) {
-	if a.profile(p.Profile) != nil {
-		a.profiles[p.Profile] = true
-	}
-	a.out.Checked.Entries += p.entryCount()
-	a.hygiene(p)
-	if p.Token == nil || !p.Token.Scoped {
-		// A stranger's system user is outside what a contract is about, and nothing is stored in the system account.
-		if !p.System || p.Profile != "" {
-			a.invariants(p)
-			a.deputize(p)
-		}
-		a.residuals(p)
+	a.counted(p)
+	a.terms(p)
+	a.admitted(p)
+	for _, b := range a.bearing(p) {
+		a.bear(p, b, func(text string) string { return text })
 	}
 	a.rule(p)
 	a.trim()
 }
+
+func (a *auditor) counted(p *Principal) {
+	if a.profile(p.Profile) != nil {
+		a.profiles[p.Profile] = true
+	}
+	a.out.Checked.Entries += p.entryCount()
+}
+
+// terms judges what a credential states beside its entries.
+func (a *auditor) terms(p *Principal) {
+	a.token(p)
+	if a.inContract(p) {
+		for _, space := range a.spaces(p) {
+			set := a.rulesOf(space)
+			(&trial{a: a, p: p, set: set, about: set.about(a, p)}).terms()
+		}
+	}
+}
+
+// admitted judges what the entries of a principal admit, but for the declared residuals of their rows.
+func (a *auditor) admitted(p *Principal) {
+	a.hygiene(p)
+	if a.inContract(p) {
+		a.invariants(p)
+	}
+	if a.isRead(p) {
+		a.deputize(p)
+	}
+}
+
+// isRead reports whether the entries of a principal are known. A stranger's system user is outside what a contract is about, and nothing
+// is stored in the system account.
+func (a *auditor) isRead(p *Principal) bool {
+	return (p.Token == nil || !p.Token.Scoped) && (!p.System || p.Profile != "")
+}
+
+// inContract reports whether a principal is held to the invariants of a contract.
+func (a *auditor) inContract(p *Principal) bool { return a.cfg.Contract != nil && a.isRead(p) }
 
 // maxCached bounds how many spaces are kept resolved: hostile sets can name any number of them.
 const maxCached = 64

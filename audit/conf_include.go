@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -139,6 +140,16 @@ func includePath(text string, at int) (path string, start, end int, ok bool) {
 	return rest[:n], start, end, true
 }
 
+// readAll is readUpTo of an open file, from where it stands. Most files are regular and say how long they are.
+func readAll(f *os.File, n int) ([]byte, error) {
+	var data bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		data.Grow(int(min(info.Size(), int64(n)+1)) + bytes.MinRead)
+	}
+	_, err := data.ReadFrom(io.LimitReader(f, int64(n)+1))
+	return data.Bytes(), err
+}
+
 // readUpTo reads at most one byte more than n of a file.
 func readUpTo(path string, n int) ([]byte, error) {
 	f, err := os.Open(path)
@@ -146,5 +157,5 @@ func readUpTo(path string, n int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(n)+1))
+	return readAll(f, n)
 }

@@ -25,7 +25,7 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 		return nil, err
 	}
 	a.trust.joining = true
-	w := walker{a: a, met: map[string]bool{}}
+	w := walker{a: a, met: map[string]bool{}, kept: &kept{files: map[string][]byte{}}}
 	if slices.Contains(paths, stdinPath) && cfg.Stdin != nil {
 		if w.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
 			return nil, fileProblem(stdinName, fmt.Errorf("cannot be read: %w", err))
@@ -58,6 +58,7 @@ type walker struct {
 	met      map[string]bool // real path → what visit returned for it
 	learning bool            // only takes in accounts and operators, and reports nothing
 	stdin    []byte
+	kept     *kept
 	confs    []confFile
 	look     *look // nil but while learning, where nobody named the contract
 }
@@ -79,18 +80,23 @@ func (w *walker) visit(path string, named bool) bool {
 	if err != nil {
 		return w.fail(path, err)
 	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return w.fail(path, err)
+	}
+	return w.once(path, real, info.Mode().Type(), named)
+}
+
+// once judges what a path stands for, by its real path, the first time that it is met.
+func (w *walker) once(path, real string, kind fs.FileMode, named bool) (met bool) {
 	if met, before := w.met[real]; before {
 		return met
 	}
 	w.met[real] = false
-	info, err := os.Stat(real)
-	met := false
 	switch {
-	case err != nil:
-		met = w.fail(path, err)
-	case info.IsDir():
-		met = w.directory(path)
-	case !info.Mode().IsRegular():
+	case kind.IsDir():
+		met = w.directory(path, real)
+	case !kind.IsRegular():
 		met = w.foreign(path, named, errors.New("is no regular file"))
 	default:
 		met = w.file(path, named)
@@ -99,14 +105,19 @@ func (w *walker) visit(path string, named bool) bool {
 	return met
 }
 
-func (w *walker) directory(path string) bool {
+func (w *walker) directory(path, real string) (met bool) {
 	list, err := os.ReadDir(path) // sorted by name
 	if err != nil {
 		return w.fail(path, err)
 	}
-	met := false
 	for _, e := range list {
-		met = w.visit(filepath.Join(path, e.Name()), false) || met
+		at, one := filepath.Join(path, e.Name()), false
+		if kind := e.Type(); kind.IsRegular() || kind.IsDir() {
+			one = w.once(at, filepath.Join(real, e.Name()), kind, false)
+		} else {
+			one = w.visit(at, false)
+		}
+		met = one || met
 	}
 	return met
 }
@@ -117,7 +128,7 @@ func (w *walker) file(path string, named bool) bool {
 		w.lookAt(path)
 		return true
 	}
-	data, err := readBounded(path)
+	data, err := w.read(path)
 	if err != nil {
 		return w.fail(path, err)
 	}
@@ -163,6 +174,36 @@ func isCredential(path string) bool {
 	return slices.Contains([]string{".creds", ".jwt"}, filepath.Ext(path))
 }
 
+// read is the content of a file, which was read before where it may have held an account's or operator's JWT.
+func (w *walker) read(path string) ([]byte, error) {
+	if data := w.kept.files[path]; data != nil {
+		w.kept.forget(path)
+		return data, nil
+	}
+	return readBounded(path)
+}
+
+// kept is what was read while learning, as far as it fits.
+type kept struct {
+	files map[string][]byte
+	size  int
+}
+
+// maxKept bounds in bytes what is kept.
+const maxKept = 64 << 20
+
+func (k *kept) keep(path string, data []byte) {
+	if k.size+len(data) <= maxKept {
+		k.files[path] = data
+		k.size += len(data)
+	}
+}
+
+func (k *kept) forget(path string) {
+	k.size -= len(k.files[path])
+	delete(k.files, path)
+}
+
 // readBounded reads at most one byte more than a file may have.
 func readBounded(path string) ([]byte, error) {
 	return readUpTo(path, maxFile)
@@ -194,9 +235,12 @@ func (w *walker) learn(path string) {
 		}
 		return
 	}
-	rest, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if data := append(head[:n], rest...); err == nil && len(data) <= maxFile {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return
+	}
+	if data, err := readAll(f, maxFile); err == nil && len(data) <= maxFile {
 		w.a.trust.learn(path, data)
+		w.kept.keep(path, data)
 	}
 }
 

@@ -35,9 +35,6 @@ func Kinds() []string {
 
 // invariants runs the contract's invariants on one principal, in every space that it may belong to.
 func (a *auditor) invariants(p *Principal) {
-	if a.cfg.Contract == nil {
-		return
-	}
 	for _, space := range a.spaces(p) {
 		set := a.rulesOf(space)
 		j := &trial{a: a, p: p, set: set, about: set.about(a, p)}

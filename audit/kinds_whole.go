@@ -28,20 +28,26 @@ func (j *trial) side(at ref, n int, e Entry, witness string) {
 	}
 }
 
-// whole runs the rules that are about a principal as a whole.
+// terms runs the rules that are about what a JWT is beside its entries.
+func (j *trial) terms() {
+	for _, n := range j.set.terms {
+		switch r := &j.set.rules[n]; {
+		case r.Kind == KindLifetime:
+			j.lifetime(r)
+		case j.about[n] != uninvolved && j.p.size > r.Bytes:
+			j.a.violated(j.p, r, Entry{}, "", fmt.Sprintf("the JWT is of %d bytes, want at most %d", j.p.size, r.Bytes))
+		}
+	}
+}
+
+// whole runs the rules that are about all entries of a principal.
 func (j *trial) whole() {
 	for n := range j.set.rules {
 		r := &j.set.rules[n]
-		if j.about[n] == uninvolved && r.Kind != KindLifetime {
+		if j.about[n] == uninvolved {
 			continue
 		}
 		switch r.Kind {
-		case KindLifetime:
-			j.lifetime(r)
-		case KindSize:
-			if j.p.size > r.Bytes {
-				j.a.violated(j.p, r, Entry{}, "", fmt.Sprintf("the JWT is of %d bytes, want at most %d", j.p.size, r.Bytes))
-			}
 		case KindDenyPresent:
 			j.denyPresent(r)
 		case KindNoDeputy:

@@ -36,6 +36,9 @@ func (k known) compare(o known) int {
 
 // known is the finding as a baseline in dir knows it.
 func (f *Finding) known(dir string) known {
+	if (f.Code == codeResidual || f.declaredBy != "") && f.profile != "" && f.read { // whoever is the first of those who hold the rows
+		return known{Code: f.Code, Subject: f.profile, Dir: f.Dir, About: strings.Join(f.Rows, ", ")}
+	}
 	k := known{Code: f.Code, Subject: lastingName(f.Subject), Entry: f.lasting(f.Entry), Dir: f.Dir}
 	if f.read {
 		k.File = contract.Redact(fileKey(dir, f.File))

@@ -73,8 +73,10 @@ func (a *auditor) file(name string, data []byte) error {
 		if a.again(p) || !a.joinAccount(p) {
 			continue
 		}
-		a.join(p)
-		a.judge(p)
+		if !a.judgeAlike(p) {
+			a.join(p)
+			a.judge(p)
+		}
 	}
 	a.nextFile()
 	return nil

@@ -90,7 +90,9 @@ func (a *auditor) add(p *Principal, e Entry, f Finding) {
 	if p.Sampled && len(f.Rows) > 0 && a.sampledBefore(p, f) {
 		return
 	}
-	a.out.Findings = append(a.out.Findings, f)
+	if !a.saidBefore(p, &f) {
+		a.out.Findings = append(a.out.Findings, f)
+	}
 }
 
 // sampledBefore reports whether a row of a sampled profile has shown this already: its other entries and identities differ in

@@ -19,16 +19,19 @@ const (
 )
 
 // bearers are the rows and holders of what a block is about.
-type bearers struct{ rows, subjects map[string]bool }
+type bearers struct{ rows, subjects, files map[string]bool }
 
 // carriers gathers rows and holders by what a finding is about.
 type carriers map[string]bearers
 
 func (c carriers) add(key string, f *Finding) {
 	if c[key].rows == nil {
-		c[key] = bearers{map[string]bool{}, map[string]bool{}}
+		c[key] = bearers{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	}
 	c[key].subjects[f.Subject] = true
+	for _, file := range f.Also {
+		c[key].files[file] = true
+	}
 	for _, row := range f.Rows {
 		c[key].rows[row] = true
 	}
@@ -38,6 +41,9 @@ func (c carriers) add(key string, f *Finding) {
 func (c carriers) write(w io.Writer, key, heading string) {
 	fmt.Fprintf(w, "  %s\n", wrapped(clean(heading), "    "))
 	said := "held by " + listed(c[key].subjects, maxSubjects)
+	if n := len(c[key].files); n > 0 {
+		said += fmt.Sprintf(" and in %d more files", n)
+	}
 	if n := len(c[key].rows); n > 0 {
 		said = "rows " + listed(c[key].rows, n) + "; " + said
 	}
@@ -115,34 +121,67 @@ func wrapped(line, indent string) string {
 	return b.String()
 }
 
-// residuals notes what the contract says that a holder of the row can still do, once per row (A100).
-func (a *auditor) residuals(p *Principal) {
+// bearing are the rows with residuals that a principal holds, once each, with the first entry of each.
+func (a *auditor) bearing(p *Principal) (out []borneRow) {
+	if p.Token != nil && p.Token.Scoped {
+		return nil
+	}
 	met := map[string]bool{}
 	for _, d := range p.directions() {
 		for _, e := range d.Allow {
 			for _, id := range e.Rows {
 				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 && !met[id] {
 					met[id] = true
-					a.residual(p, e, row)
+					out = append(out, borneRow{e, row})
 				}
 			}
 		}
 	}
+	return out
+}
+
+// sharedNote is what declared residuals say of a profile's rows, whoever of those that were read holds them.
+type sharedNote struct{ profile, code, rows, declaredBy string }
+
+// saidBefore reports whether a note on what was read says what one of another file says: that one names the file then.
+func (a *auditor) saidBefore(p *Principal, f *Finding) bool {
+	if declared := f.Code == codeResidual || f.declaredBy != ""; !declared || p.File == "" || p.File == maskedFile || p.Profile == "" {
+		return false
+	}
+	key := sharedNote{p.Profile, f.Code, strings.Join(f.Rows, " "), f.declaredBy}
+	n, met := a.noteOf[key]
+	if !met {
+		a.noteOf[key] = len(a.out.Findings)
+		return false
+	}
+	first := &a.out.Findings[n]
+	if first.File == p.File {
+		return false
+	}
+	if last := len(first.Also) - 1; last < 0 || first.Also[last] != p.File {
+		first.Also = append(first.Also, p.File)
+	}
+	return true
 }
 
 type residualKey struct{ file, name, row string }
 
-func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
-	key := residualKey{p.File, p.Name, row.ID}
+// bear notes what the contract says that a holder of a row can still do (A100).
+func (a *auditor) bear(p *Principal, b borneRow, shown func(string) string) {
+	key := residualKey{p.File, p.Name, b.row.ID}
 	if a.noted[key] {
 		return
 	}
 	a.noted[key] = true
-	words := a.residualWords(row)
-	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Entry: e.String(), Dir: e.dir, Rows: []string{row.ID}, Cite: row.Cite,
-		Message: words.text, File: p.File, residuals: row.Residuals}
+	words := a.residualWords(b.row)
+	f := Finding{Code: codeResidual, Severity: words.severity, Subject: p.Name, Dir: b.entry.dir, Rows: []string{b.row.ID}, Cite: b.row.Cite,
+		Message: words.text, File: p.File, residuals: b.row.Residuals}
+	if a.saidBefore(p, &f) {
+		return
+	}
+	f.Entry = shown(b.entry.String())
 	if f.File == "" {
-		f.File, f.Line = row.Pos.File, row.Pos.Line
+		f.File, f.Line = b.row.Pos.File, b.row.Pos.Line
 	}
 	a.lasting(p, &f)
 	a.out.Findings = append(a.out.Findings, f)

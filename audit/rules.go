@@ -32,6 +32,7 @@ type ruleset struct {
 	scope    *compile.Scope
 	rules    []rule
 	index    [2]index
+	terms    []int    // rules about what a JWT states beside its entries
 	params   []string // that identity-token rules name
 	involved map[string][]involvement
 	profiles map[string]*contract.Profile // of the contract
@@ -73,6 +74,9 @@ func (s *ruleset) add(r rule) {
 				s.index[dir].add(family, ref{n, i})
 			}
 		}
+	}
+	if r.Kind == KindLifetime || r.Kind == KindSize {
+		s.terms = append(s.terms, n)
 	}
 	if r.Kind == KindIdentityToken {
 		for _, param := range r.Tokens {

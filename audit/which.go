@@ -167,7 +167,7 @@ func (l *look) says(path, what string) {
 
 // learnAll takes in what the walk needs to know beforehand, and drops a contract that nobody named and nothing speaks of.
 func (w *walker) learnAll(paths []string) error {
-	first := walker{a: w.a, met: map[string]bool{}, learning: true, stdin: w.stdin}
+	first := walker{a: w.a, met: map[string]bool{}, learning: true, stdin: w.stdin, kept: w.kept}
 	c := w.a.cfg.Contract
 	unnamed := w.a.cfg.Unnamed && c != nil
 	if unnamed {
