@@ -187,3 +187,31 @@ func spoil(r *rand.Rand, uc *jwt.UserClaims, foreign []string) {
 	}
 	(*list)[at] = strings.Join(tokens, ".")
 }
+
+// TestMaskedForNobody: what a mask would hide is judged with the names as they are.
+func TestMaskedForNobody(t *testing.T) {
+	c := testContract(t)
+	c.Invariants = append(c.Invariants, &contract.Invariant{Code: "T900", Kind: KindNever, Severity: Error, Cite: "§90",
+		Families: []contract.Template{tmpl(t, "{P}.talk.*.*.forge")}})
+	worker := func(owner, actor, room string, more ...string) []byte {
+		return signed(t, user(t, c, "worker", map[string]any{"owner": owner, "actor": actor, "rooms": []any{room}}, func(uc *jwt.UserClaims) {
+			uc.Pub.Allow = append(uc.Pub.Allow, more...)
+			uc.IssuedAt = now().Unix() - 120
+		}))
+	}
+	plain := [][]byte{worker("alice", "bob", "team"), worker("carol", "dan", "team"), worker("erika", "eve", "team")}
+	if alike, errors := sameReport(t, Config{Contract: c, Now: now()}, plain); alike != len(plain) || errors != 0 {
+		t.Errorf("plain holders: %d of %d judged by class, %d errors, want all and none", alike, len(plain), errors)
+	}
+	bad := [][]byte{worker("alice", "forge", "forge")} // its name is a word of the contract
+	for _, letter := range standIns {
+		// the name that stands in for its own
+		bad = append(bad, worker("alice", "bob", "team", "app.main.talk.alice."+strings.Repeat(string(letter), 3)+".team"),
+			worker("alice", "bob", "team", "app.main.talk."+strings.Repeat(string(letter), 5)+".bob.team"))
+	}
+	for i, data := range bad {
+		if _, errors := sameReport(t, Config{Contract: c, Now: now()}, append(slices.Clone(plain), data)); errors == 0 {
+			t.Errorf("case %d: no error", i)
+		}
+	}
+}
