@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/nats-io/jwt/v2"
 
@@ -43,10 +44,9 @@ func trimmed(data []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(data,
 func oneToken(data []byte) (string, error) {
 	text := trimmed(data)
 	if bytes.HasPrefix(text, []byte(tokenStart)) {
-		words := bytes.Fields(text)
-		if len(words) > 1 {
-			at := len(words[0]) + bytes.Index(text[len(words[0]):], words[1])
-			return "", second(data, bytes.Index(data, text)+at, "JWT")
+		if end := bytes.IndexFunc(text, unicode.IsSpace); end >= 0 {
+			next := end + bytes.IndexFunc(text[end:], func(r rune) bool { return !unicode.IsSpace(r) })
+			return "", second(data, bytes.Index(data, text)+next, "JWT")
 		}
 		return string(text), nil
 	}

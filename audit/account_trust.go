@@ -45,20 +45,21 @@ func newTrust() *trust {
 }
 
 // learn takes in an account or operator JWT with a good signature; whatever else the file is, it is judged when it is read.
-func (t *trust) learn(path string, data []byte) {
+// It reports whether it is a user's JWT for sure.
+func (t *trust) learn(path string, data []byte) (ofUser bool) {
 	token, err := oneToken(data)
 	if err != nil || token == "" {
-		return
+		return false
 	}
 	if !mayBeTrusted(payload(token)) {
-		return
+		return true
 	}
 	if kind := kindOf(token); kind != jwt.AccountClaim && kind != jwt.OperatorClaim {
-		return
+		return false
 	}
 	claims, err := jwt.Decode(token)
 	if err != nil {
-		return
+		return false
 	}
 	dir := filepath.Dir(path)
 	ofStore := filepath.Base(path) == filepath.Base(dir)+".jwt"
@@ -78,6 +79,7 @@ func (t *trust) learn(path string, data []byte) {
 			t.stores[dir] = c.Subject
 		}
 	}
+	return false
 }
 
 // learnConf takes in the accounts that a configuration preloads, and its operators: in its text, or in a file that it names. The

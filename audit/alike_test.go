@@ -215,3 +215,21 @@ func TestMaskedForNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestMaskedHolder: a masked credential has all that a verdict could depend on.
+func TestMaskedHolder(t *testing.T) {
+	c := testContract(t)
+	a, err := newAuditor(Config{Contract: c, Now: now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := a.userPrincipal(user(t, c, "worker", worker()), "x.jwt")
+	q := mask{}.principal(p)
+	if q.Name == p.Name || q.File == p.File {
+		t.Errorf("name %q, file %q: got the holder's own", q.Name, q.File)
+	}
+	q.Name, q.File, q.Token = p.Name, p.File, p.Token
+	if diff := cmp.Diff(p, q, cmp.AllowUnexported(Principal{}, Direction{}, Entry{}, spot{})); diff != "" {
+		t.Errorf("the holder (-) and the masked one (+):\n%s", diff)
+	}
+}

@@ -10,18 +10,18 @@ import (
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
-// words are the runs of letters and digits of a text. What no check tells apart is a letter too.
-func words(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for start, at := -1, 0; at <= len(text); at++ {
-			switch in := at < len(text) && isLetter(text[at]); {
-			case in && start < 0:
-				start = at
-			case !in && start >= 0:
-				if !yield(text[start:at]) {
-					return
-				}
-				start = -1
+// runs are where the words of a text begin and end: runs of letters and digits, and of bytes beyond ASCII.
+func runs[T string | []byte](text T) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for at := 0; at < len(text); at++ {
+			if !isLetter(text[at]) {
+				continue
+			}
+			start := at
+			for at++; at < len(text) && isLetter(text[at]); at++ {
+			}
+			if !yield(start, at) {
+				return
 			}
 		}
 	}
@@ -29,33 +29,6 @@ func words(text string) iter.Seq[string] {
 
 func isLetter(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c >= 0x80
-}
-
-// renamed replaces whole words of a text.
-func renamed(text string, to map[string]string) string {
-	var out strings.Builder
-	done := 0
-	for start, at := -1, 0; at <= len(text); at++ {
-		switch in := at < len(text) && isLetter(text[at]); {
-		case in && start < 0:
-			start = at
-		case !in && start >= 0:
-			if other, ok := to[text[start:at]]; ok {
-				if done == 0 {
-					out.Grow(len(text)) // no word becomes longer
-				}
-				out.WriteString(text[done:start])
-				out.WriteString(other)
-				done = at
-			}
-			start = -1
-		}
-	}
-	if done == 0 {
-		return text
-	}
-	out.WriteString(text[done:])
-	return out.String()
 }
 
 // standIns are the letters that masked words are made of, one for each word of a credential.
@@ -96,8 +69,8 @@ func meaningsOf(c *contract.Contract) meanings {
 }
 
 func (l meanings) add(text string) {
-	for word := range words(text) {
-		l[word] = true
+	for start, end := range runs(text) {
+		l[text[start:end]] = true
 	}
 }
 

@@ -39,8 +39,8 @@ func TestCodeWords(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					for word := range words(text) {
-						if len(word) >= shortest {
+					for start, end := range runs(text) {
+						if word := text[start:end]; len(word) >= shortest {
 							found[word] = true
 						}
 					}

@@ -50,7 +50,7 @@ type auditor struct {
 	seen     map[string]int      // what was reported of the contract or of one file, and as which finding
 	shared   map[string]int      // the same of files that configurations include
 	copies   map[string][]string // of a file that holds one JWT: the others that hold it too
-	users    map[string]string   // a user's JWT → the file that it was judged in
+	users    map[digest]string   // of a user's JWT → the file that it was judged in
 	read     map[string]bool     // files that were judged
 	profiles map[string]bool
 	looks    *look        // what speaks of the contract; nil without one
@@ -71,7 +71,7 @@ type auditor struct {
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
-		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[string]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
+		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[digest]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: AllRules(cfg.Contract, cfg.Rules), now: cfg.Now}

@@ -128,14 +128,19 @@ func (w *walker) file(path string, named bool) bool {
 		w.lookAt(path)
 		return true
 	}
-	data, err := w.read(path)
-	if err != nil {
-		return w.fail(path, err)
+	judge := w.a.holders
+	data, ok := w.kept.take(path)
+	if !ok {
+		var err error
+		if data, err = readBounded(path); err != nil {
+			return w.fail(path, err)
+		}
+		if met, done := w.config(path, data, named); done {
+			return met
+		}
+		judge = w.a.file
 	}
-	if met, done := w.config(path, data, named); done {
-		return met
-	}
-	switch err := w.a.file(path, data); {
+	switch err := judge(path, data); {
 	case errors.Is(err, errForeign) && (!isCredential(path) || strings.HasSuffix(path, ".jwt")):
 		return w.foreign(path, named, err)
 	case err != nil && len(data) > maxFile && !isCredential(path) && !looksCompiled(bytes.TrimSpace(data)):
@@ -174,16 +179,7 @@ func isCredential(path string) bool {
 	return slices.Contains([]string{".creds", ".jwt"}, filepath.Ext(path))
 }
 
-// read is the content of a file, which was read before where it may have held an account's or operator's JWT.
-func (w *walker) read(path string) ([]byte, error) {
-	if data := w.kept.files[path]; data != nil {
-		w.kept.forget(path)
-		return data, nil
-	}
-	return readBounded(path)
-}
-
-// kept is what was read while learning, as far as it fits.
+// kept are users' JWTs that were read while learning, as far as they fit: there may be many of them.
 type kept struct {
 	files map[string][]byte
 	size  int
@@ -199,9 +195,10 @@ func (k *kept) keep(path string, data []byte) {
 	}
 }
 
-func (k *kept) forget(path string) {
-	k.size -= len(k.files[path])
+func (k *kept) take(path string) ([]byte, bool) {
+	data, ok := k.files[path]
 	delete(k.files, path)
+	return data, ok
 }
 
 // readBounded reads at most one byte more than a file may have.
@@ -239,8 +236,9 @@ func (w *walker) learn(path string) {
 		return
 	}
 	if data, err := readAll(f, maxFile); err == nil && len(data) <= maxFile {
-		w.a.trust.learn(path, data)
-		w.kept.keep(path, data)
+		if w.a.trust.learn(path, data) && !isConf(path) {
+			w.kept.keep(path, data)
+		}
 	}
 }
 

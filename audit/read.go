@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -63,6 +64,11 @@ func (a *auditor) file(name string, data []byte) error {
 			return err
 		}
 	}
+	return a.holders(name, data)
+}
+
+// holders judges the users and compiled sets of a file, which is none of an account, an operator or a server.
+func (a *auditor) holders(name string, data []byte) error {
 	principals, err := a.principals(name, data)
 	if err != nil {
 		return err
@@ -82,14 +88,18 @@ func (a *auditor) file(name string, data []byte) error {
 	return nil
 }
 
+// digest stands for a text that would take too much to keep.
+type digest = [sha256.Size]byte
+
 // again reports whether a user's JWT was judged in another file: a store keeps it beside the .creds file.
 func (a *auditor) again(p *Principal) bool {
 	if p.claims == nil {
 		return false
 	}
-	first, twice := a.users[p.jwt]
+	sum := sha256.Sum256([]byte(p.jwt))
+	first, twice := a.users[sum]
 	if !twice {
-		a.users[p.jwt] = p.File
+		a.users[sum] = p.File
 		return false
 	}
 	a.copied(first, p.File)

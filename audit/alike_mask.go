@@ -1,0 +1,176 @@
+package audit
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/cotalctl/cotalctl/compile"
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
+)
+
+// mask renames words of the names that one credential states, each to a stand-in of the same length.
+type mask []renaming
+
+type renaming struct{ own, other string }
+
+// maskOf masks what a credential states of its holder, as far as nothing else speaks of it; nil where it is judged for itself.
+func (a *auditor) maskOf(p *Principal) mask {
+	profile := a.profile(p.Profile)
+	if profile == nil || a.ruling != nil || p.claims == nil || p.conf != nil || p.Token.Scoped || !a.isSpace(p.Space) || len(p.doubts)+len(p.Ignored) > 0 {
+		return nil
+	}
+	m := make(mask, 0, len(standIns))
+	for _, param := range profile.Params {
+		value := p.tags[param.Name]
+		if value == "" && param.Default == contract.DefaultUserKey {
+			value = strings.TrimPrefix(p.inboxPrefix(), inboxPrefix+"_")
+		}
+		if param.Type.Kind == contract.TypeScalar && isToken(value) && asToken(param, value) == value && !a.compared(profile, param.Name) {
+			m = a.masked(m, value, param.Type.Grammar)
+		}
+	}
+	return m
+}
+
+// masked adds the words of a value that mean nothing but the holder, where the grammar takes the value with and without the mask. No check
+// asks another grammar of it.
+func (a *auditor) masked(m mask, value string, g *contract.Grammar) mask {
+	if a.meanings == nil {
+		a.meanings = meaningsOf(a.cfg.Contract)
+	}
+	fits := func(text string) bool { return g == nil || compile.CheckGrammar(g, text) == nil }
+	if !fits(value) {
+		return m
+	}
+	for _, first := range []bool{false, true} {
+		wider := m
+		for start, end := range runs(value) {
+			word := value[start:end]
+			if len(wider) == len(standIns) || a.meanings.has(word) || wider.knows(word) {
+				continue
+			}
+			if other := alike(word, standIns[len(wider)], first); !a.meanings.has(other) && !wider.knows(other) {
+				wider = append(wider, renaming{word, other})
+			}
+		}
+		if fits(wider.hidden(value)) {
+			return wider
+		}
+	}
+	return m
+}
+
+func (m mask) knows(word string) bool {
+	return slices.ContainsFunc(m, func(r renaming) bool { return r.own == word || r.other == word })
+}
+
+// hide puts the stand-ins into a text, in place; false where one stands there already, and could not be told from what it stands for.
+func (m mask) hide(text []byte) bool {
+	for start, end := range runs(text) {
+		word := text[start:end]
+		for i := range m {
+			if len(m[i].own) != len(word) {
+				continue
+			}
+			if string(word) == m[i].other {
+				return false
+			}
+			if string(word) == m[i].own {
+				copy(word, m[i].other)
+				break
+			}
+		}
+	}
+	return true
+}
+
+func (m mask) hidden(text string) string {
+	out := []byte(text)
+	m.hide(out)
+	return string(out)
+}
+
+// shown puts the holder's own names back into what was said of the masked credential.
+func (m mask) shown(text string) string {
+	back := make(mask, len(m))
+	for i, r := range m {
+		back[i] = renaming{r.other, r.own}
+	}
+	return back.hidden(text)
+}
+
+// class is the text of everything that the verdict on a credential depends on, masked; false where masking it loses something.
+func (m mask) class(p *Principal) ([]byte, bool) {
+	text, lengths := make([]byte, 0, 8<<10), make([]byte, 0, 512)
+	put := func(t string) {
+		text = append(append(text, t...), '\n')
+		lengths = binary.AppendUvarint(lengths, uint64(len(t)))
+	}
+	for _, t := range []string{p.Profile, p.Space, p.Account, p.Trust, p.Inbox} {
+		put(t)
+	}
+	for _, name := range contract.SortedKeys(p.tags) {
+		put(name)
+		put(p.tags[name])
+	}
+	lengths = append(lengths, bit(p.System))
+	for _, d := range p.directions() {
+		for _, list := range [...][]Entry{d.Allow, d.Deny} {
+			lengths = binary.AppendUvarint(append(lengths, 0, bit(d.Open)), uint64(len(list)))
+			for i := range list {
+				put(string(list[i].Pattern))
+				put(list[i].Queue)
+			}
+		}
+	}
+	ok := m.hide(text)
+	return append(text, lengths...), ok
+}
+
+func bit(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// principal is the masked credential, of which nothing is left but what its class says.
+func (m mask) principal(p *Principal) *Principal {
+	q := &Principal{Name: maskedName, File: maskedFile, Profile: p.Profile, Trust: p.Trust, System: p.System, Space: p.Space, Account: p.Account,
+		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags)}
+	q.Pub, q.Sub = m.direction(&p.Pub), m.direction(&p.Sub)
+	return q
+}
+
+func (m mask) values(own map[string]string) map[string]string {
+	out := make(map[string]string, len(own))
+	for name, value := range own {
+		out[name] = m.hidden(value)
+	}
+	return out
+}
+
+func (m mask) direction(d *Direction) Direction {
+	hidden := func(list []Entry) []Entry {
+		out := make([]Entry, len(list))
+		for i, e := range list {
+			out[i] = Entry{Entry: subject.Entry{Pattern: subject.Pattern(m.hidden(string(e.Pattern))), Queue: m.hidden(e.Queue)}, dir: e.dir}
+		}
+		return out
+	}
+	return Direction{Open: d.Open, Allow: hidden(d.Allow), Deny: hidden(d.Deny), dir: d.dir}
+}
+
+// line is a line of the table of deputies in the holder's own names.
+func (m mask) line(t *tallied) *tallied {
+	own := &tallied{profile: t.profile, rows: t.rows, targets: map[string]bool{}, stores: t.stores}
+	for target := range t.targets {
+		own.targets[m.shown(target)] = true
+	}
+	for _, text := range t.except {
+		own.except = append(own.except, m.shown(text))
+	}
+	return own
+}
