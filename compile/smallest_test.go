@@ -180,6 +180,8 @@ func TestSmallest(t *testing.T) {
 		{"and its token where a sibling is longer", list("reply.*.alice.* reply.*.bob.*.x", "reply.*.alice.*.>"), nil, "*.*.alice.*.> D0"},
 		{"a stored subject is acted on", list("reply.*.alice.* inbox.>", "reply.*.alice.*.>"), []subject.Pattern{"reply.>"}, "reply.*.alice.*.> D0"},
 		{"one that other denies take is not", list("reply.*.alice.* inbox.>", "reply.*.*.*.>", "reply.*.alice.*.>"), []subject.Pattern{"reply.>"}, "reply.*.*.*.> D0,D1"},
+		{"a queue deny takes from its queue alone", list("reply.*.alice.* inbox.>", "reply.*.*.*.> q", "reply.*.alice.*.>"), []subject.Pattern{"reply.>"},
+			"reply.*.*.*.> q D0; reply.*.alice.*.> D1"},
 		{"the over-admission of an allow counts", list("first.*", "first.second.third"), nil, "*.second.third D0"},
 		{"cut as far as the allows let it be", list("api.info.>", "api.create.stream.one", "api.create.stream.one.>", "api.create.other.>"), nil,
 			"*.create.> D0,D1,D2"},
