@@ -15,6 +15,9 @@ const DefaultGate = 16384
 // besides is the most of an encoded JWT that is not an entry of its lists, rounded up: header, signature, claims and tags.
 const besides = 2048
 
+// worthFreeing is the length from which a token of a deny is made "*": a shorter one saves less than it tells a reader.
+const worthFreeing = 5
+
 // Smallest returns the set with its denies in a shorter form that decides alike. What allows admit is never touched: two that differ
 // in a token have no wildcard in common that admits no more than they do, since it also admits a token that neither names; [fold]
 // joins those that do not differ so.
@@ -129,8 +132,8 @@ func (w *widening) shortest(d subject.Pattern) subject.Pattern {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(tokens[b]), len(tokens[a])) })
 	for _, i := range order {
 		token := tokens[i]
-		if len(token) == 1 {
-			break // no shorter as "*"
+		if len(token) < worthFreeing {
+			break
 		}
 		if tokens[i] = "*"; !w.holds(subject.Pattern(strings.Join(tokens, "."))) {
 			tokens[i] = token

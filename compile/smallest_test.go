@@ -39,8 +39,8 @@ func drawDenied(t *rapid.T) []Grant {
 	return out
 }
 
-// longer gives a set the longer tokens that widening looks for: two letters are one byte each, as "*" is.
-var longer = strings.NewReplacer("a", "alpha", "b", "beta")
+// longer gives a set the longer tokens that widening looks for: a letter is not worth freeing.
+var longer = strings.NewReplacer("a", "alpha", "b", "bravo")
 
 func lengthened(grants []Grant) []Grant {
 	for i := range grants {
@@ -175,7 +175,7 @@ func TestSmallest(t *testing.T) {
 		want   string // the denies with their rows
 	}{
 		{"no allow reaches it", list("chat.x", "api.create.s", "api.create.s.>"), nil, "api.> D0,D1"},
-		{"cut only where that is shorter", list("api.info.>", "api.create.stream", "api.delete.stream"), nil, "*.create.* D0; *.delete.* D1"},
+		{"cut only where that is shorter", list("api.info.>", "api.create.stream", "api.delete.stream"), nil, "api.create.* D0; api.delete.* D1"},
 		{"a closing deny keeps its length", list("reply.*.alice.* inbox.>", "reply.*.alice.*.>"), nil, "reply.*.*.*.> D0"},
 		{"and its token where a sibling is longer", list("reply.*.alice.* reply.*.bob.*.x", "reply.*.alice.*.>"), nil, "*.*.alice.*.> D0"},
 		{"a stored subject is acted on", list("reply.*.alice.* inbox.>", "reply.*.alice.*.>"), []subject.Pattern{"reply.>"}, "reply.*.alice.*.> D0"},
@@ -184,9 +184,9 @@ func TestSmallest(t *testing.T) {
 			"reply.*.*.*.> q D0; reply.*.alice.*.> D1"},
 		{"the over-admission of an allow counts", list("first.*", "first.second.third"), nil, "*.second.third D0"},
 		{"cut as far as the allows let it be", list("api.info.>", "api.create.stream.one", "api.create.stream.one.>", "api.create.other.>"), nil,
-			"*.create.> D0,D1,D2"},
+			"api.create.> D0,D1,D2"},
 		{"a queue deny stays", list("chat.x", "api.create.s q"), nil, "api.create.s q D0"},
-		{"short tokens stay", list("a.b", "a.c"), nil, "a.c D0"},
+		{"short tokens stay", list("some.b", "some.long"), nil, "some.long D0"},
 	} {
 		set := PermissionSet{Pub: List{Mode: ModeNone, Allow: []Entry{}, Deny: []Entry{}}, Sub: tt.sub}
 		got := Smallest(&set, tt.stored)
