@@ -31,7 +31,7 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if _, err := io.ReadFull(a.rand, seed); err != nil {
 		return nil, fmt.Errorf("user key: %w", err)
 	}
-	public, err := userKey(seed)
+	public, err := mint.UserPublic(seed)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +64,6 @@ func gate(c *contract.Contract, t *contract.Topology, profile *contract.Profile,
 			Hint: "it comes of row " + strings.Join(f.Rows, ", ") + ": take it out of the parameters"})
 	}
 	return refused(probs.Err(), "")
-}
-
-func userKey(raw []byte) (string, error) {
-	kp, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, raw)
-	if err != nil {
-		return "", err
-	}
-	defer kp.Wipe()
-	return kp.PublicKey()
 }
 
 // issuerOf opens the signing key of a space's account.
