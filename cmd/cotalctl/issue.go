@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -23,6 +24,7 @@ type order struct {
 	account  string // "" is the profile's own
 	input    compile.Input
 	ttl      time.Duration
+	gate     int // bytes; 0 is the profile's own
 }
 
 // issue compiles and mints a credential with a new user key. The issuer is made by the caller, who holds the account's keys.
@@ -48,7 +50,13 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return issuer.Mint(mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
+	r := mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl,
+		Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
+	cred, err := issuer.Mint(r)
+	if err != nil {
+		return nil, o.cheaper(err, issuer, r)
+	}
+	return cred, nil
 }
 
 // gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as
