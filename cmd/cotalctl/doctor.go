@@ -74,12 +74,15 @@ func (c *doctorCmd) Run(a *app) error {
 	return nil
 }
 
+// doctorName is what the servers know the doctor by.
+const doctorName = "cotalctl doctor"
+
 func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	opts, err := c.tlsFlags.options()
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, nats.Timeout(c.Timeout.duration()), nats.Name("cotalctl doctor"), quiet())
+	opts = append(opts, nats.Timeout(c.Timeout.duration()), nats.Name(doctorName), quiet())
 	if c.Context != "" {
 		nc, err := interruptible(a.ctx, func() (*nats.Conn, error) {
 			nc, _, err := natscontext.Connect(c.Context, opts...)
@@ -94,7 +97,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := fileOptions(creds)
+	user, line, err := fileOptions(creds)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	}
 	nc, err := interruptible(a.ctx, func() (*nats.Conn, error) { return nats.Connect(url, append(opts, user...)...) })
 	if err != nil {
-		return nil, explained("server "+redacted(url), err)
+		return nil, notConnected("server "+redacted(url), err, line+len(doctorName), ct.Broker.Margin)
 	}
 	return nc, nil
 }
