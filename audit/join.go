@@ -46,9 +46,13 @@ func (a *auditor) join(p *Principal) {
 	}{{compile.Pub, false, p.Pub.Allow}, {compile.Pub, true, p.Pub.Deny}, {compile.Sub, false, p.Sub.Allow}, {compile.Sub, true, p.Sub.Deny}} {
 		for i := range side.list {
 			e := &side.list[i]
-			if rows, ok := near.rowsOf(side.dir, side.deny, e.Entry); ok || side.deny {
+			rows, ok := near.rowsOf(side.dir, side.deny, e.Entry)
+			switch {
+			case ok:
 				e.Rows = rows
-			} else {
+			case side.deny:
+				e.Rows = under(origins, side.dir, e.Entry)
+			default:
 				a.excess(p, *e, side.dir, unreached)
 			}
 		}
@@ -56,8 +60,29 @@ func (a *auditor) join(p *Principal) {
 	a.missingDenies(p, profile, origins)
 }
 
-// rowsOf returns the rows that give the entry exactly, else those that cover it.
+// rowsOf returns the rows that give the entry exactly, else those that cover it; of siblings that the compiler folded, a.* and a.*.>
+// to a.>, those of both.
 func (g *groups) rowsOf(dir compile.Dir, deny bool, e subject.Entry) (rows []string, ok bool) {
+	rows, ok = g.given(dir, deny, e)
+	if ok || e.Queue != "" || e.Pattern != ">" && !strings.HasSuffix(string(e.Pattern), ".>") {
+		return rows, ok
+	}
+	one, more := e, e
+	one.Pattern = e.Pattern[:len(e.Pattern)-1] + "*"
+	more.Pattern = one.Pattern + ".>"
+	if rows, ok = g.given(dir, deny, one); !ok {
+		return nil, false
+	}
+	rest, ok := g.rowsOf(dir, deny, more)
+	if !ok {
+		return nil, false
+	}
+	rows = append(rows, rest...)
+	slices.Sort(rows)
+	return slices.Compact(rows), true
+}
+
+func (g *groups) given(dir compile.Dir, deny bool, e subject.Entry) (rows []string, ok bool) {
 	var wider []string
 	tokens := e.Pattern.Tokens()
 	for _, among := range g.of(tokens) {
@@ -78,6 +103,20 @@ func (g *groups) rowsOf(dir compile.Dir, deny bool, e subject.Entry) (rows []str
 	}
 	slices.Sort(rows)
 	return slices.Compact(rows), len(rows) > 0
+}
+
+// under returns the rows whose denies a wider deny of the credential stands for: a large set is written with the shortest denies that
+// decide alike.
+func under(origins []origin, dir compile.Dir, e subject.Entry) []string {
+	var rows []string
+	for i := range origins {
+		o := &origins[i]
+		if o.dir == dir && o.deny && o.queue == e.Queue && subject.Covers(e.Pattern, o.pattern()) {
+			rows = append(rows, o.row)
+		}
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows)
 }
 
 func (a *auditor) excess(p *Principal, e Entry, dir compile.Dir, unreached []string) {

@@ -3,9 +3,11 @@ package audit
 import (
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // hole stands in an origin for what a parameter that the credential does not state would give: one or more tokens.
@@ -37,6 +39,17 @@ func (o *origin) differ(second *compile.Grant) bool {
 		o.queue = hole
 	}
 	return true
+}
+
+// pattern is the origin as a pattern, each hole as one token of any text.
+func (o *origin) pattern() subject.Pattern {
+	tokens := slices.Clone(o.tokens)
+	for i, t := range tokens {
+		if t == hole {
+			tokens[i] = "*"
+		}
+	}
+	return subject.Pattern(strings.Join(tokens, "."))
 }
 
 func isScalar(t *contract.Type) bool {

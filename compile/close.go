@@ -15,9 +15,9 @@ import (
 // on every message delivered to a wildcard SUB, including messages pulled from JetStream under their stored subject. So D is
 // emitted only where, for every other subscribe allow E widened by its own over-admission, and every stored family F that a
 // grant of the credential pulls onto the inbox, E ∩ D = ∅ and F ∩ D = ∅. Where another plain allow covers A, A adds nothing
-// and is dropped first. Else the set is refused with both rows named.
+// and is dropped first; [fold] joins a.* and a.*.>, which would take each other away. Else the set is refused with both rows named.
 func Close(grants []Grant) ([]Grant, error) {
-	kept := dropCovered(grants)
+	kept := dropCovered(fold(grants))
 	var probs contract.Problems
 	out := slices.Clone(kept)
 	for i := range kept {

@@ -83,14 +83,28 @@ func subjectsOf(reply natstest.Reply, sid string) []string {
 }
 
 // TestClosingOnBroker: the compiled agent's reply rail holds its arity, whatever the agent subscribes with, and its closing deny
-// withholds nothing that it pulls.
+// withholds nothing that it pulls; in its smallest form just so.
 func TestClosingOnBroker(t *testing.T) {
 	t.Parallel()
-	b := newDMBench(t)
-	set := compileSet(t, embedded(t), "single", "agent", agentValues())
+	c := embedded(t)
+	set := compileSet(t, c, "single", "agent", agentValues())
 	if !slices.Contains(entryTexts(set.Sub.Deny), "cotal.main.ep.reply.*.*.*."+triple+".*.>") {
 		t.Fatalf("no closing deny in %v", set.Sub.Deny)
 	}
+	small := compile.Smallest(set, families(t, c, agentValues()))
+	if len(small.Sub.Deny) != 1 || small.Sub.Deny[0].Pattern == set.Sub.Deny[0].Pattern {
+		t.Fatalf("no shorter closing deny in %v", small.Sub.Deny)
+	}
+	for name, set := range map[string]*compile.PermissionSet{"as closed": set, "smallest": small} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			closedOnBroker(t, set)
+		})
+	}
+}
+
+func closedOnBroker(t *testing.T, set *compile.PermissionSet) {
+	b := newDMBench(t)
 	r := b.Raw(t, b.User(t, set.JWT()))
 	rail := "cotal.main.ep.reply.manager.inst0.3." + triple
 	for i, reply := range r.Do(

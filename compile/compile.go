@@ -9,7 +9,7 @@ import (
 )
 
 // Compile resolves, closes and minimizes the rows of the scope's profile in one account of its topology ("" is the profile's
-// own) and returns the permission set. What is wrong with rows gives [contract.Problems].
+// own) and returns the permission set, a large one in its [Smallest] form. What is wrong with rows gives [contract.Problems].
 func Compile(s *Scope, account string) (*PermissionSet, error) {
 	if s.profile == nil {
 		return nil, fmt.Errorf("compile needs a profile")
@@ -31,7 +31,7 @@ func Compile(s *Scope, account string) (*PermissionSet, error) {
 	space, _ := s.Param(SpaceParam)
 	set := &PermissionSet{Contract: s.c.Name, Profile: s.profile.Name, Space: space, Topology: s.topology.Name, Account: account}
 	set.Pub, set.Sub = Minimize(grants)
-	return set, nil
+	return s.smallest(set)
 }
 
 // Tags returns the claims for humans and audits that a user JWT of this scope carries, "name:value", sorted. Authority is the

@@ -16,7 +16,7 @@ func Minimize(grants []Grant) (pub, sub List) {
 }
 
 func direction(grants []Grant, dir Dir) List {
-	l := List{Mode: ModePatterns, Allow: reduce(grants, dir, false), Deny: reduce(grants, dir, true)}
+	l := List{Mode: ModePatterns, Allow: reduce(listed(grants, dir, false)), Deny: reduce(listed(grants, dir, true))}
 	if len(l.Allow) == 0 {
 		return List{Mode: ModeNone, Allow: []Entry{}, Deny: []Entry{}}
 	}
@@ -64,8 +64,8 @@ func next(p string, start int) int {
 	return start + i + 1
 }
 
-func reduce(grants []Grant, dir Dir, deny bool) []Entry {
-	list := distinct(grants, dir, deny)
+// reduce drops what another entry of the list covers, and joins its rows to that one.
+func reduce(list []*kept) []Entry {
 	top := maximal(list)
 	out := make([]*kept, 0, len(list))
 	for _, k := range list {
@@ -97,14 +97,19 @@ func maximal(list []*kept) coverers {
 	return slices.DeleteFunc(slices.Clone(wild), func(k *kept) bool { return wild.of(k) != nil })
 }
 
-// distinct returns the entries of one list, sorted, exact repeats joined.
-func distinct(grants []Grant, dir Dir, deny bool) []*kept {
+// listed returns the entries of one list, sorted, exact repeats joined.
+func listed(grants []Grant, dir Dir, deny bool) []*kept {
 	backing := make([]kept, 0, len(grants))
 	for i := range grants {
 		if g := &grants[i]; g.Dir == dir && g.Deny == deny {
 			backing = append(backing, kept{entry: g.Entry, rows: g.Rows[:len(g.Rows):len(g.Rows)]})
 		}
 	}
+	return distinct(backing)
+}
+
+// distinct sorts entries and joins exact repeats.
+func distinct(backing []kept) []*kept {
 	slices.SortStableFunc(backing, func(a, b kept) int {
 		return cmp.Or(strings.Compare(string(a.entry.Pattern), string(b.entry.Pattern)), strings.Compare(a.entry.Queue, b.entry.Queue))
 	})
