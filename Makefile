@@ -4,7 +4,7 @@ BIN      ?= bin/cotalctl
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-long lint fuzz bench mutants demo interop drift check clean
+.PHONY: build test test-long lint fuzz bench mutants demo interop fixtures drift check clean
 
 # A static binary: the net and os/user resolvers of libc are not needed.
 build:
@@ -42,6 +42,10 @@ demo: build
 # The stock nats client lives in a module of its own, so that its dependencies stay out of go.mod.
 interop: build
 	cd interop && $(GO) test ./...
+
+# Rewrites fixtures/jwt after a change of the contract or the compiler; the diff says by how many bytes.
+fixtures:
+	$(GO) run ./cmd/cotalctl fixtures update
 
 drift:
 	GO="$(GO)" .ci/drift

@@ -6,6 +6,9 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
 )
 
 // accountCase is a house that one code is about: severity:witness of each of its findings.
@@ -136,6 +139,16 @@ func accountCases() []accountCase {
 		{codeAllowAll, "of a scope", false, func(t *testing.T, h *house) { h.scoped(t).Template.Pub = jwt.Permission{} }, []string{"error:rest"}},
 
 		{codeForeignSign, "user by a stranger", false, func(t *testing.T, h *house) { h.userSigner = newKey(t, nkeys.CreateAccount) }, []string{"error:"}},
+		{codeFixtureKey, "signing key of the account", false, func(_ *testing.T, h *house) { h.account.SigningKeys.Add(contract.FixtureSigner) }, []string{"error:"}},
+		{codeFixtureKey, "account of the user", false, func(_ *testing.T, h *house) { h.user.IssuerAccount = contract.FixtureAccount }, []string{"error:"}},
+		{codeFixtureKey, "signer of the user", false, func(t *testing.T, h *house) {
+			signer, err := nkeys.FromRawSeed(nkeys.PrefixByteAccount, mint.FixtureSeed("account signing key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.userSigner = signer
+		}, []string{"error:"}},
+		{codeFixtureKey, "other keys", false, nothing, nil},
 		{codeForeignSign, "account by a stranger", false, func(t *testing.T, h *house) { h.accountSigner = newKey(t, nkeys.CreateOperator) }, []string{"error:"}},
 		{codeForeignSign, "account by itself", false, func(_ *testing.T, h *house) { h.accountSigner = h.accountKey }, []string{"error:"}},
 		{codeForeignSign, "account by the operator's own key", false, func(t *testing.T, h *house) {

@@ -21,6 +21,7 @@ const (
 	codeOtherJWT    = "A056"
 	codeTrace       = "A057"
 	codeBearer      = "A058"
+	codeFixtureKey  = "A059"
 )
 
 const (
@@ -67,5 +68,7 @@ func accountChecks() []Check {
 			"send traces to a subject that no stream captures and nobody else reads"},
 		{codeBearer, Error, "the JWT alone connects", "nats-server: the nonce of a bearer token is not verified",
 			"mint it without bearer_token; set disallow_bearer in the account"},
+		{codeFixtureKey, Error, "everybody can sign with the key", "docs/adr/0028-fixtures.md: keys from published labels",
+			"remove the key from the account, mint its users anew, and keep fixtures out of every space"},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -26,6 +27,8 @@ func (a *auditor) joinAccount(p *Principal) bool {
 	if uc.IssuerAccount != "" {
 		key = uc.IssuerAccount
 	}
+	a.fixtureKeys(p, "is signed by", uc.Issuer)
+	a.fixtureKeys(p, "is of account", key)
 	p.System = p.System || a.trust.isSystem(key)
 	a.misplaced(p, key)
 	acc := a.trust.accounts[key]
@@ -55,6 +58,15 @@ func (a *auditor) joinAccount(p *Principal) bool {
 	a.bearer(p, acc)
 	a.mapped(p, acc)
 	return judge
+}
+
+// fixtureKeys finds the keys that the fixtures are signed with (A059): whoever reads their labels has them.
+func (a *auditor) fixtureKeys(p *Principal, how string, keys ...string) {
+	for _, key := range keys {
+		if contract.IsFixtureKey(key) {
+			a.report(p, codeFixtureKey, Entry{}, "", how+" "+key+", a key of the fixtures, which anybody can derive")
+		}
+	}
 }
 
 // misplaced finds a user in the store of another account. That is about the file, and so about each copy of a JWT.
@@ -159,6 +171,8 @@ func (a *auditor) bearer(p *Principal, acc *account) {
 
 // signedByOperator judges who signed an account (A052).
 func (a *auditor) signedByOperator(p *Principal, c *jwt.AccountClaims) {
+	a.fixtureKeys(p, "is", c.Subject)
+	a.fixtureKeys(p, "trusts signing key", c.SigningKeys.Keys()...)
 	signer := a.trust.didSign(c)
 	switch {
 	case c.Issuer == c.Subject:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
 	"github.com/cotalctl/cotalctl/audit"
@@ -274,4 +275,19 @@ func families(t *testing.T, c *contract.Contract, values map[string]any) []subje
 		out = append(out, got...)
 	}
 	return out
+}
+
+// TestMaxAgentIsTheFixture: the contract's fixture has the parameters of the file, and a role, which no row reads.
+func TestMaxAgentIsTheFixture(t *testing.T) {
+	c := contracts(t)["cotal-v0.5"]
+	at := slices.IndexFunc(c.Fixtures.Credentials, func(f *contract.Fixture) bool { return f.Name == "agent-maximum" })
+	if at < 0 {
+		t.Fatal("the contract has no fixture agent-maximum")
+	}
+	want, got := maxAgent(t), maps.Clone(c.Fixtures.Credentials[at].Params)
+	delete(want, "space") // of the same length
+	delete(got, "role")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parameters (-file +fixture):\n%s", diff)
+	}
 }

@@ -26,7 +26,21 @@ func Samples(c *contract.Contract, p *contract.Profile, space string, n int) []S
 
 // SamplesOf is Samples for a caller that puts the stated parameters in: what must be the holder's own names those.
 func SamplesOf(c *contract.Contract, p *contract.Profile, space string, n int, stated map[string]string) []Sample {
-	s := sampler{c: c, n: n, stated: stated}
+	return sampler{c: c, n: n, stated: stated}.samples(p, space)
+}
+
+// LongestSample is the full one of [Samples] with texts as long as their grammars admit, once per member of a family: how large a
+// credential of the profile becomes by its identities.
+func LongestSample(c *contract.Contract, p *contract.Profile, space string) []Sample {
+	s := sampler{c: c, longest: true}
+	out := []Sample{{"longest", s.input(p, space, true)}}
+	if p.Family != nil {
+		return s.members(p.Family, out)
+	}
+	return out
+}
+
+func (s sampler) samples(p *contract.Profile, space string) []Sample {
 	full := s.input(p, space, true)
 	out := []Sample{{"full", full}, {"minimal", s.input(p, space, false)}}
 	for _, param := range p.Params {
@@ -80,9 +94,17 @@ func choiceName(v any) string {
 
 // sampler makes the values of one identity.
 type sampler struct {
-	c      *contract.Contract
-	n      int
-	stated map[string]string
+	c       *contract.Contract
+	n       int
+	stated  map[string]string
+	longest bool // texts are as long as may be
+}
+
+func (s sampler) text(g *contract.Grammar, n int) string {
+	if s.longest {
+		return LongestText(g, n)
+	}
+	return SampleText(g, n)
 }
 
 // members repeats the samples for each member of a family.
@@ -140,14 +162,14 @@ func (s sampler) value(t *contract.Type, pick int, full bool) any {
 	case contract.TypePattern:
 		return s.subtree(t, pick)
 	}
-	return SampleText(t.Grammar, s.n)
+	return s.text(t.Grammar, s.n)
 }
 
 // list holds every value of an enumeration, every case of a one-of record, every member and subtree, as many records as make
 // every choice of their fields, else two values.
 func (s sampler) list(t *contract.Type) []any {
 	if t.Kind == contract.TypeScalar {
-		two := []any{SampleText(t.Grammar, 2*s.n), SampleText(t.Grammar, 2*s.n+1)}
+		two := []any{s.text(t.Grammar, 2*s.n), s.text(t.Grammar, 2*s.n+1)}
 		return slices.Compact(two)
 	}
 	list := []any{}
@@ -172,7 +194,7 @@ func (s sampler) distinct(t *contract.Type, list []any) []any {
 	}
 	seen, out := map[string]bool{}, []any{}
 	for i, record := range list {
-		text := SampleText(t.Elem.Record.Fields[at].Type.Grammar, len(list)*s.n+i)
+		text := s.text(t.Elem.Record.Fields[at].Type.Grammar, len(list)*s.n+i)
 		if !seen[text] {
 			seen[text] = true
 			record.(map[string]any)[t.Unique] = text

@@ -78,7 +78,7 @@ func (s sampler) ownSubtree(t *contract.Type, k *contract.Kind) (string, bool) {
 		if name := strings.Trim(token, "{}"); slices.Contains(t.Own, name) {
 			text, ok := s.stated[name]
 			if !ok {
-				text = SampleText(s.c.Grammars[name], s.n)
+				text = s.text(s.c.Grammars[name], s.n)
 			}
 			tokens[i], last = text, i
 		} else if name != token {

@@ -21,6 +21,73 @@ func SampleText(g *contract.Grammar, n int) string {
 	return b.String()
 }
 
+// LongestText is SampleText of the greatest length that a grammar bounds, by its expression or by its maximum; where it bounds
+// none, it is SampleText.
+func LongestText(g *contract.Grammar, n int) string {
+	re, err := syntax.Parse(g.Token.String(), syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	if !unbounded(re) {
+		var b strings.Builder
+		longestRegexp(&b, re, &n, 0)
+		return b.String()
+	}
+	for more := g.Max; more > 0; more-- { // further repeats of what has no bound of its own
+		var b strings.Builder
+		rest := n
+		if longestRegexp(&b, re, &rest, more); b.Len() <= g.Max {
+			return b.String()
+		}
+	}
+	return SampleText(g, n)
+}
+
+func unbounded(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0 || slices.ContainsFunc(re.Sub, unbounded)
+}
+
+// longestRegexp writes one match: of each alternative the longest, every optional part, every repeat. What has no bound is repeated
+// more times than it must be.
+func longestRegexp(b *strings.Builder, re *syntax.Regexp, n *int, more int) {
+	times := 1
+	switch re.Op {
+	case syntax.OpConcat, syntax.OpCapture, syntax.OpQuest:
+	case syntax.OpAlternate:
+		best := re.Sub[0]
+		for _, sub := range re.Sub[1:] {
+			if longestLen(sub, more) > longestLen(best, more) {
+				best = sub
+			}
+		}
+		longestRegexp(b, best, n, more)
+		return
+	case syntax.OpStar:
+		times = more
+	case syntax.OpPlus:
+		times = 1 + more
+	case syntax.OpRepeat:
+		if times = re.Max; times < 0 {
+			times = re.Min + more
+		}
+	default:
+		sampleRegexp(b, re, n)
+		return
+	}
+	for range times {
+		for _, sub := range re.Sub {
+			longestRegexp(b, sub, n, more)
+		}
+	}
+}
+
+func longestLen(re *syntax.Regexp, more int) int {
+	var b strings.Builder
+	n := 0
+	longestRegexp(&b, re, &n, more)
+	return b.Len()
+}
+
 // sampleRegexp writes one match: the last alternative (but the n-th of literal ones), the fewest repeats that n needs, and of
 // every character class the n-th character, the rest of n carried on.
 func sampleRegexp(b *strings.Builder, re *syntax.Regexp, n *int) {

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // DefaultGate bounds an encoded user JWT in bytes where its profile states no other gate. Minting refuses what is above.
-const DefaultGate = 16384
+const DefaultGate = contract.DefaultGate
 
 // besides is the most of an encoded JWT that is not an entry of its lists, rounded up: header, signature, claims and tags.
 const besides = 2048

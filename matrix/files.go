@@ -120,6 +120,7 @@ type bundle struct {
 	rows       []source.Node
 	invariants []source.Node
 	profiles   []source.Node
+	fixtures   source.Node
 	base       *bundle // the contract that this one extends
 }
 
@@ -133,12 +134,14 @@ func (b *bundle) main(fsys fs.FS, dir, label string) {
 			b.contract = b.parse(fsys, dir, name, label)
 		case name == "resources.yaml":
 			b.resources = b.parse(fsys, dir, name, label)
+		case name == "fixtures.yaml":
+			b.fixtures = b.parse(fsys, dir, name, label)
 		case strings.HasPrefix(name, "invariants") && strings.HasSuffix(name, ".yaml"):
 			b.invariants = append(b.invariants, b.parse(fsys, dir, name, label))
 		case strings.HasPrefix(name, "rows") && strings.HasSuffix(name, ".yaml"):
 			b.rows = append(b.rows, b.parse(fsys, dir, name, label))
 		default:
-			b.fail(at, fmt.Sprintf("file %q is not part of a contract", name), "contract.yaml, resources.yaml, rows*.yaml, invariants*.yaml")
+			b.fail(at, fmt.Sprintf("file %q is not part of a contract", name), "contract.yaml, resources.yaml, rows*.yaml, invariants*.yaml, fixtures.yaml")
 		}
 	}
 	b.need(b.contract.Given(), fsys, dir, contractFile)

@@ -35,10 +35,17 @@ func (l *loader) header(m source.Map) {
 	doc := m.Need("document").Map("title", "version", "date")
 	l.c.Document = contract.Document{Title: doc.Need("title").Text(), Version: doc.Need("version").Text(),
 		Date: matching(doc.Need("date"), dateText, `a date such as "2026-01-31"`)}
-	broker := m.Need("broker").Map("floor", "hardened", "max_control_line", "max_payload")
+	broker := m.Need("broker").Map("floor", "hardened", "max_control_line", "max_payload", "margin")
 	l.c.Broker = contract.Broker{Floor: matching(broker.Need("floor"), versionText, `a version such as "2.12"`),
 		Hardened:       matching(broker.Need("hardened"), versionText, `a version such as "2.15.3"`),
-		MaxControlLine: int(broker.Need("max_control_line").Int(512, math.MaxInt32))}
+		MaxControlLine: int(broker.Need("max_control_line").Int(512, math.MaxInt32)), Margin: contract.DefaultMargin}
+	if n := broker.Get("margin"); n.Given() {
+		l.c.Broker.Margin = int(n.Int(0, math.MaxInt32))
+	}
+	if n := broker.Get("max_control_line"); l.c.Broker.MaxControlLine > 0 && l.c.Broker.MostGate() <= 0 {
+		n.Fail("max_control_line leaves no room for a credential", fmt.Sprint(l.c.Broker.MaxControlLine),
+			fmt.Sprintf("more than the margin of %d and the %d bytes of a client", l.c.Broker.Margin, contract.ConnectOverhead), "")
+	}
 	if n := broker.Get("max_payload"); n.Given() {
 		l.c.Broker.MaxPayload = int(n.Int(512, math.MaxInt32))
 	}
@@ -52,6 +59,19 @@ func (l *loader) header(m source.Map) {
 	l.kinds(m.Get("kinds"))
 	l.residuals(m.Get("residuals"))
 	l.choices(m.Get("settings"))
+}
+
+// gates refuses a policy gate that the transport would refuse first (§13.9: "the policy gate MUST be the tighter of the two"): what
+// mint writes must be able to connect.
+func (l *loader) gates() {
+	most := l.c.Broker.MostGate()
+	for _, p := range contract.Sorted(l.c.Profiles) {
+		if p.Gate > most && most > 0 && p.Overlay == l.overlay {
+			l.fail(p.Pos, "", fmt.Sprintf("gate of profile %s is not tighter than the transport", p.Name), fmt.Sprint(p.Gate),
+				fmt.Sprintf("at most %d: max_control_line %d less the margin of %d and the %d bytes of a client", most, l.c.Broker.MaxControlLine,
+					l.c.Broker.Margin, contract.ConnectOverhead), "lower the gate, or raise max_control_line in the contract and on every server")
+		}
+	}
 }
 
 func (l *loader) grammars(n source.Node) {

@@ -25,7 +25,7 @@ type loader struct {
 	bound      map[string]string // names that settings bind, and which
 	kindAt     map[string]source.Node
 	taken      map[string]bool // names that templates of the base use; nil but in an overlay
-	r          *source.Report  // of the overlay
+	r          *source.Report  // of the files that are read now
 	// deferred are checks of early declarations against later ones.
 	deferred []func()
 }
@@ -97,6 +97,9 @@ func (l *loader) own(b *bundle) {
 	l.lifecycles(root.Get("lifecycles"))
 	l.invariants(b.invariants)
 	l.c.Waivers = l.waivers(root.Get("waivers"), true)
+	l.r = b.r
+	l.fixtures(b.fixtures)
+	l.later(l.gates)
 	l.later(l.kindsApart)
 }
 

@@ -48,6 +48,10 @@ func (l *loader) extend(b *bundle) {
 	l.invariants(b.invariants)
 	l.c.Waivers = append(l.c.Waivers, l.waivers(root.Get("waivers"), true)...)
 	l.overlayPlaces(root.Get("topologies"))
+	if b.fixtures.Given() {
+		b.fixtures.Fail("an overlay has no fixtures", "", "", "they are fixed with the contract that it extends")
+	}
+	l.later(l.gates)
 	l.later(l.kindsApart)
 	l.later(func() {
 		l.overlayProfiles(was)

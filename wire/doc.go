@@ -3,6 +3,8 @@
 // the presence and channel-configuration records (§6, §7); and of capability handles (§13.6): their closed form, what each confers
 // as the parameters of a profile, and whether one is contained in another.
 //
+// It reads the two decision facts whose size is bounded by construction (§13.4).
+//
 // It owns the checks; it holds no connection, no clock and no authority. A subject that parses is not thereby a delivery:
 // [ParseSubject] splits only, and [Surfaceable] or [Receive] decide whether a reader may show what arrived. Where the
 // specification lets a client sanitize a token, this package refuses it instead: a lossy name is never a routing decision.

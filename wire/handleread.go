@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,7 +16,8 @@ const maxSafe = 1<<53 - 1
 type handleReader struct {
 	faults          Faults
 	places          map[string]place
-	commands, reads int // in all entries so far
+	noun            string // what is read: "" is a handle
+	commands, reads int    // in all entries so far
 }
 
 // Bounds of a handle's lists over all entries. A credential within the gate of 16 KiB carries fewer.
@@ -60,7 +62,7 @@ func (r *handleReader) object(n *jsonNode, keys ...string) map[string]*jsonNode 
 	out := make(map[string]*jsonNode, len(n.members))
 	for _, m := range n.members {
 		if !slices.Contains(known, m.name) {
-			r.fail(m.key, "unknown key", "", "one of "+strings.Join(known, ", "), "a handle is closed: what no compiler knows, no compiler may ignore")
+			r.fail(m.key, "unknown key", "", "one of "+strings.Join(known, ", "), cmp.Or(r.noun, "a handle")+" is closed: what no compiler knows, no compiler may ignore")
 			continue
 		}
 		out[m.name] = m.value

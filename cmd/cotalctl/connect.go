@@ -72,7 +72,7 @@ func (d *dialer) connect(ctx context.Context, account, profile string, in compil
 	}
 	conn, err := interruptible(ctx, func() (*provision.Conn, error) { return provision.Dial(d.url, append(opts, d.options()...)...) })
 	if err != nil {
-		return nil, d.unreachable(err)
+		return nil, d.unreachable(err, cred.ConnectBytes(clientName))
 	}
 	if err := checkVersion(conn.NATS().ConnectedServerVersion(), d.contract.Broker.Floor); err != nil {
 		conn.Close()
@@ -91,19 +91,22 @@ func (d *dialer) system(profile string) (*nats.Conn, error) {
 }
 
 func (d *dialer) systemFile(path string) (*nats.Conn, error) {
-	opts, err := fileOptions(path)
+	opts, line, err := fileOptions(path)
 	if err != nil {
 		return nil, err
 	}
 	nc, err := interruptible(d.app.ctx, func() (*nats.Conn, error) { return nats.Connect(d.url, append(opts, d.options()...)...) })
 	if err != nil {
-		return nil, d.unreachable(err)
+		return nil, d.unreachable(err, line+len(clientName))
 	}
 	return nc, nil
 }
 
+// clientName is what the servers know the tool by.
+const clientName = "cotalctl"
+
 func (d *dialer) options() []nats.Option {
-	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name("cotalctl"), quiet()}, d.opts...)
+	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name(clientName), quiet()}, d.opts...)
 }
 
 // quiet keeps asynchronous errors off the terminal: what they mean for a command is in its own result.
@@ -134,8 +137,22 @@ func interruptible[C interface{ Close() }](ctx context.Context, dial func() (C, 
 	}
 }
 
-func (d *dialer) unreachable(err error) error {
-	return explained("server "+redacted(d.url), err)
+func (d *dialer) unreachable(err error, line int) error {
+	return notConnected("server "+redacted(d.url), err, line, d.contract.Broker.Margin)
+}
+
+// notConnected is explained for a connect whose CONNECT line has so many bytes: where the server's bound is what refused it, it says what
+// the bound must be. What the bound is, no server tells before a login (§13.12).
+func notConnected(what string, err error, line, margin int) error {
+	hint := fmt.Sprintf("set max_control_line to at least %d on every server, or mint a smaller credential; cotalctl doctor reads what each server has", line+margin)
+	text := strings.ToLower(err.Error())
+	switch {
+	case strings.Contains(text, "maximum control line exceeded"):
+		return failed(fmt.Errorf("%s: the CONNECT line is larger than the server's max_control_line, got %d bytes, want a max_control_line of at least %d", what, line, line+margin), hint)
+	case strings.Contains(text, "connection reset by peer") || strings.Contains(text, "broken pipe"):
+		return failed(fmt.Errorf("%s: the server hung up while a CONNECT line of %d bytes was being written: it may be larger than its max_control_line", what, line), hint)
+	}
+	return explained(what, err)
 }
 
 // explained turns an error of a connect or a request into one line and what to do about it.
@@ -169,17 +186,17 @@ func userOptions(cred *mint.Credential) ([]nats.Option, error) {
 	return []nats.Option{nats.UserCredentialBytes(text), nats.CustomInboxPrefix("_INBOX_" + cred.PublicKey)}, nil
 }
 
-// fileOptions connects with a .creds file, under the inbox that its key names.
-func fileOptions(path string) ([]nats.Option, error) {
+// fileOptions connects with a .creds file, under the inbox that its key names, and measures the CONNECT line of a client without a name.
+func fileOptions(path string) ([]nats.Option, int, error) {
 	data, err := source.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	parsed, err := mint.ReadCreds(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(path), err)
+		return nil, 0, fmt.Errorf("%s: %w", shown(path), err)
 	}
-	return []nats.Option{nats.UserCredentialBytes(data), nats.CustomInboxPrefix("_INBOX_" + parsed.PublicKey)}, nil
+	return []nats.Option{nats.UserCredentialBytes(data), nats.CustomInboxPrefix("_INBOX_" + parsed.PublicKey)}, mint.ConnectBytes(len(parsed.JWT), ""), nil
 }
 
 // checkVersion refuses a server below the contract's floor.

@@ -14,13 +14,11 @@ import (
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/fixtures"
 	"github.com/cotalctl/cotalctl/internal/mint"
 	"github.com/cotalctl/cotalctl/internal/source"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
-
-// connectMargin is added to the largest CONNECT line (D8).
-const connectMargin = 1024
 
 type doctorCmd struct {
 	Server  string         `help:"Server URLs. Default: the broker that runs on the directory." placeholder:"URL[,URL…]"`
@@ -76,12 +74,15 @@ func (c *doctorCmd) Run(a *app) error {
 	return nil
 }
 
+// doctorName is what the servers know the doctor by.
+const doctorName = "cotalctl doctor"
+
 func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	opts, err := c.tlsFlags.options()
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, nats.Timeout(c.Timeout.duration()), nats.Name("cotalctl doctor"), quiet())
+	opts = append(opts, nats.Timeout(c.Timeout.duration()), nats.Name(doctorName), quiet())
 	if c.Context != "" {
 		nc, err := interruptible(a.ctx, func() (*nats.Conn, error) {
 			nc, _, err := natscontext.Connect(c.Context, opts...)
@@ -96,7 +97,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := fileOptions(creds)
+	user, line, err := fileOptions(creds)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	}
 	nc, err := interruptible(a.ctx, func() (*nats.Conn, error) { return nats.Connect(url, append(opts, user...)...) })
 	if err != nil {
-		return nil, explained("server "+redacted(url), err)
+		return nil, notConnected("server "+redacted(url), err, line+len(doctorName), ct.Broker.Margin)
 	}
 	return nc, nil
 }
@@ -141,9 +142,27 @@ func (c *doctorCmd) url(a *app) (string, error) {
 	return running.URL, nil
 }
 
-// floors are the contract's version floors and the control line of its largest credential: every profile with sample
-// parameters in every account where it has rows, and every credential that the directory holds.
+// floors are the contract's version floors and the control line of its largest credential: of its fixtures (§13.12), and of every
+// credential that the directory holds.
 func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
+	largest, declared, err := fixtures.LargestConnect(ct)
+	if err == nil && !declared {
+		largest, err = largestSample(ct, t)
+	}
+	if err != nil {
+		return doctor.Floors{}, err
+	}
+	held, err := largestHeld(c.Dir)
+	if err != nil {
+		return doctor.Floors{}, err
+	}
+	return doctor.Floors{Version: ct.Broker.Floor, Hardened: ct.Broker.Hardened, ControlLine: max(largest, held) + ct.Broker.Margin,
+		Payload: ct.Broker.MaxPayload}, nil
+}
+
+// largestSample is the largest CONNECT line of a contract without fixtures: of every profile with sample parameters, in every account
+// where it has rows.
+func largestSample(ct *contract.Contract, t *contract.Topology) (int, error) {
 	largest := 0
 	err := sampleScopes(ct, t, func(p *contract.Profile, scope *compile.Scope, err error) error {
 		if err != nil {
@@ -162,15 +181,7 @@ func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.
 		}
 		return nil
 	})
-	if err != nil {
-		return doctor.Floors{}, err
-	}
-	held, err := largestHeld(c.Dir)
-	if err != nil {
-		return doctor.Floors{}, err
-	}
-	return doctor.Floors{Version: ct.Broker.Floor, Hardened: ct.Broker.Hardened, ControlLine: max(largest, held) + connectMargin,
-		Payload: ct.Broker.MaxPayload}, nil
+	return largest, err
 }
 
 // largestHeld is the largest CONNECT line of the .creds files below a directory; an absent directory holds none.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/fixtures"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
@@ -20,6 +21,12 @@ func TestFloorsOfEveryAccount(t *testing.T) {
 	if !ok {
 		t.Fatal("the contract has no topology of several accounts")
 	}
+	floors, err := (&doctorCmd{dirFlag: dirFlag{Dir: t.TempDir()}}).floors(c, split)
+	set, setErr := fixtures.Build(c)
+	if err != nil || setErr != nil || floors.ControlLine != set.RequiredControlLine() || floors.ControlLine <= contract.DefaultMargin {
+		t.Fatalf("floor of the contract, got %d, %v, %v, want what its fixtures ask for", floors.ControlLine, err, setErr)
+	}
+	c.Fixtures = nil                // of a contract without fixtures: samples
 	const profile = "read-mediator" // its durables stand in the other account, its replies at home
 	maps.DeleteFunc(c.Profiles, func(name string, _ *contract.Profile) bool { return name != profile })
 	home := 0
@@ -41,11 +48,11 @@ func TestFloorsOfEveryAccount(t *testing.T) {
 	if err != nil || home == 0 {
 		t.Fatalf("the largest CONNECT at home is %d bytes, %v", home, err)
 	}
-	floors, err := (&doctorCmd{dirFlag: dirFlag{Dir: t.TempDir()}}).floors(c, split)
+	floors, err = (&doctorCmd{dirFlag: dirFlag{Dir: t.TempDir()}}).floors(c, split)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if floors.ControlLine <= home+connectMargin {
-		t.Errorf("floor, got %d, want more than %d, which the home account alone asks for", floors.ControlLine, home+connectMargin)
+	if floors.ControlLine <= home+c.Broker.Margin {
+		t.Errorf("floor, got %d, want more than %d, which the home account alone asks for", floors.ControlLine, home+c.Broker.Margin)
 	}
 }

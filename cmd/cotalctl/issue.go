@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -23,6 +24,7 @@ type order struct {
 	account  string // "" is the profile's own
 	input    compile.Input
 	ttl      time.Duration
+	gate     int // bytes; 0 is the profile's own
 }
 
 // issue compiles and mints a credential with a new user key. The issuer is made by the caller, who holds the account's keys.
@@ -31,7 +33,7 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if _, err := io.ReadFull(a.rand, seed); err != nil {
 		return nil, fmt.Errorf("user key: %w", err)
 	}
-	public, err := userKey(seed)
+	public, err := mint.UserPublic(seed)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,13 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return issuer.Mint(mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
+	r := mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl,
+		Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
+	cred, err := issuer.Mint(r)
+	if err != nil {
+		return nil, o.cheaper(err, issuer, r)
+	}
+	return cred, nil
 }
 
 // gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as
@@ -64,15 +72,6 @@ func gate(c *contract.Contract, t *contract.Topology, profile *contract.Profile,
 			Hint: "it comes of row " + strings.Join(f.Rows, ", ") + ": take it out of the parameters"})
 	}
 	return refused(probs.Err(), "")
-}
-
-func userKey(raw []byte) (string, error) {
-	kp, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, raw)
-	if err != nil {
-		return "", err
-	}
-	defer kp.Wipe()
-	return kp.PublicKey()
 }
 
 // issuerOf opens the signing key of a space's account.

@@ -48,6 +48,7 @@ type cli struct {
 	Handle      handleCmd      `cmd:"" help:"Compile a capability handle, or check a chain of them."`
 	Audit       auditCmd       `cmd:"" help:"Find what a contract or credential admits and should not."`
 	Doctor      doctorCmd      `cmd:"" help:"Check a live cluster against the floors of a contract."`
+	Fixtures    fixturesCmd    `cmd:"" help:"Rebuild the byte-reproducible credentials of a contract, and compare or write them."`
 	Matrix      matrixCmd      `cmd:"" help:"Check a contract, or show its rows."`
 	Init        initCmd        `cmd:"" help:"Scaffold a new contract in an empty directory."`
 	Broker      brokerCmd      `cmd:"" help:"Run a broker on a space directory, or print its configuration."`

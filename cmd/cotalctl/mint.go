@@ -22,6 +22,7 @@ type mintCmd struct {
 	Space   string       `help:"Space; may be left out where the directory has one." placeholder:"NAME"`
 	Account string       `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
 	TTL     lifetimeFlag `help:"Lifetime, such as 10m, 12h or 30d. Default: the profile's." placeholder:"DURATION"`
+	Gate    int          `help:"Bound of the user JWT in bytes; it must be tighter than what the contract's max_control_line carries. Default: the profile's." placeholder:"BYTES"`
 	dirFlag
 	paramFlags
 }
@@ -44,6 +45,10 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if most := ct.Broker.MostGate(); a.given["gate"] && (c.Gate <= 0 || c.Gate > most) {
+		return usage(fmt.Errorf("--gate, got %d, want 1 to %d: max_control_line %d less the margin of %d and the %d bytes of a client", c.Gate, most,
+			ct.Broker.MaxControlLine, ct.Broker.Margin, contract.ConnectOverhead), "a policy gate that the transport undercuts refuses nothing: the broker would")
+	}
 	space := rec.space
 	profile, err := findProfile(ct, c.Profile)
 	if err != nil {
@@ -65,7 +70,7 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, account: account, input: in, ttl: time.Duration(c.TTL)}, issuer)
+	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, account: account, input: in, ttl: time.Duration(c.TTL), gate: c.Gate}, issuer)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func stockServer(t *testing.T, config string) (url string) {
 // creds connects with a .creds file that the tool wrote.
 func creds(t testing.TB, url, file string) *nats.Conn {
 	t.Helper()
-	opts, err := fileOptions(file)
+	opts, _, err := fileOptions(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,7 @@ type Contract struct {
 	Rows       []*Row             // in declaration order
 	Invariants []*Invariant
 	Waivers    []*Waiver // of findings that are about no row
+	Fixtures   *Fixtures // nil: the contract declares none
 }
 
 // Base is what an overlay must know of the contract that it extends. What the overlay added is marked where it stands.
@@ -90,6 +91,28 @@ type Broker struct {
 	Floor, Hardened string // "2.12", "2.15.3"
 	MaxControlLine  int    // bytes that a provisioned broker is configured with
 	MaxPayload      int    // bytes of the largest message; 0 where the contract states none
+	Margin          int    // bytes that a control line must have over the largest CONNECT
+}
+
+// The settings of sizes where a contract or profile states none.
+const (
+	DefaultGate   = 16384 // bytes of an encoded user JWT
+	DefaultMargin = 1024
+)
+
+// ConnectOverhead is what a CONNECT line of nats.go holds beside the user JWT, for a client without a name. A test of internal/mint
+// holds it to the library.
+const ConnectOverhead = 261
+
+// MostGate is the largest policy gate that is tighter than the transport: a credential at the gate still connects, with the margin.
+func (b Broker) MostGate() int { return b.MaxControlLine - b.Margin - ConnectOverhead }
+
+// GateOf is the policy gate of a profile: its own, else the default one, which never exceeds what the transport carries.
+func (c *Contract) GateOf(p *Profile) int {
+	if p.Gate > 0 {
+		return p.Gate
+	}
+	return min(DefaultGate, c.Broker.MostGate())
 }
 
 // Topology says in which account of a space each resource and profile stands.

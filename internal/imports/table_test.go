@@ -90,6 +90,12 @@ var table = map[string]rule{
 			module + "/internal/trust": "a mint is a function of its arguments; where keys are kept is the caller's business"},
 		mayNotName: pureIO,
 	},
+	"internal/fixtures": {
+		may: []string{"compile", "internal/contract", "internal/mint"},
+		never: map[string]string{yaml: whyNoYAML, opa: whyNoOPA, natsServer: whyNoServer, natsGo: whyPureIO, "os/exec": whyPureIO,
+			module + "/internal/trust": "the keys of fixtures are public: they come from labels, never from a directory"},
+		mayNotName: map[string]string{"net": whyPureIO, "net/http": whyPureIO},
+	},
 	"internal/trust": {
 		may: []string{"internal/contract", jwt, nkeys, yaml, flock},
 		never: map[string]string{opa: whyNoOPA, natsServer: "the directory outlives the broker that runs on it", natsGo: "it holds the keys; it never speaks to a broker with them",

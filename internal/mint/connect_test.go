@@ -42,9 +42,8 @@ func TestConnectLine(t *testing.T) {
 			}
 		})
 	}
-	const beside = 261 // the client's own part, broker-facts "Sizes"
-	if got := cred.ConnectBytes("") - len(cred.JWT); got != beside {
-		t.Errorf("bytes beside the JWT, got %d, want %d", got, beside)
+	if got := cred.ConnectBytes("") - len(cred.JWT); got != contract.ConnectOverhead {
+		t.Errorf("bytes beside the JWT, got %d, want %d", got, contract.ConnectOverhead)
 	}
 }
 

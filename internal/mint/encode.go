@@ -62,13 +62,16 @@ func (i *Issuer) appendPayload(b []byte, r *Request, t terms, subject string) ([
 	return append(strconv.AppendInt(b, claimsVersion, 10), "}}"...), nil
 }
 
-// appendClaims writes the registered claims as one JSON object; an empty id is left out.
+// appendClaims writes the registered claims as one JSON object; an empty id and an expiry of 0, which is never, are left out.
 func (i *Issuer) appendClaims(b []byte, name string, t terms, subject, id string) []byte {
-	b = strconv.AppendInt(append(b, `{"exp":`...), t.expires, 10)
-	if id != "" {
-		b = append(append(append(b, `,"jti":"`...), id...), '"')
+	b = append(b, '{')
+	if t.expires != 0 {
+		b = append(strconv.AppendInt(append(b, `"exp":`...), t.expires, 10), ',')
 	}
-	b = strconv.AppendInt(append(b, `,"iat":`...), t.issued, 10)
+	if id != "" {
+		b = append(append(append(b, `"jti":"`...), id...), `",`...)
+	}
+	b = strconv.AppendInt(append(b, `"iat":`...), t.issued, 10)
 	b = append(append(append(b, `,"iss":"`...), i.public...), '"')
 	if name != "" {
 		b = appendText(append(b, `,"name":`...), name)

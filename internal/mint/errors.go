@@ -60,6 +60,7 @@ type GateError struct {
 	Size    int       // bytes of the encoded JWT, signature included
 	Gate    int       // bytes
 	Widest  []RowCost // every row, by falling cost and then by id
+	Ways    []string  // changes that would make it fit, the cheapest first; a caller that knows the parameters adds them
 }
 
 // widestShown bounds the rows named in a message; Widest holds them all.
@@ -80,10 +81,11 @@ func (e *GateError) problem() *contract.Problem {
 	if len(rows) > 0 {
 		what += ", widest rows " + strings.Join(rows, ", ")
 	}
-	return &contract.Problem{
-		What: what, Got: fmt.Sprintf("%d bytes", e.Size), Want: fmt.Sprintf("at most %d", e.Gate),
-		Hint: "name fewer channels, endpoints or commands, or split the holder into two credentials",
+	hint := "name fewer channels, endpoints or commands, or split the holder into two credentials"
+	if len(e.Ways) > 0 {
+		hint = "cheapest way down: " + strings.Join(e.Ways, "; or ")
 	}
+	return &contract.Problem{What: what, Got: fmt.Sprintf("%d bytes", e.Size), Want: fmt.Sprintf("at most %d", e.Gate), Hint: hint}
 }
 
 // refuse is a request that cannot be minted as it stands.

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Issuer signs user credentials for one account. It is safe for concurrent use.
@@ -22,7 +24,17 @@ type Issuer struct {
 // NewIssuer takes the seed of an account key ("SA…") and the public identity key of the account ("A…"). The two belong together
 // either because the seed is the identity key's own, or because the account lists the seed's key as a signing key; the broker,
 // not this function, decides the latter. The seed is decoded once: nkeys derives the key anew for each signature.
+//
+// The keys of the fixtures are refused: everybody can sign with them.
 func NewIssuer(signingSeed []byte, account string) (*Issuer, error) {
+	i, err := makeIssuer(signingSeed, account)
+	if err == nil && (contract.IsFixtureKey(i.public) || contract.IsFixtureKey(account)) {
+		return nil, refuse("signing key", "a key of the fixtures", "one that is secret", "everybody can sign with it: give the account a new identity and signing key")
+	}
+	return i, err
+}
+
+func makeIssuer(signingSeed []byte, account string) (*Issuer, error) {
 	prefix, raw, err := nkeys.DecodeSeed(signingSeed)
 	if err != nil {
 		return nil, fmt.Errorf("signing seed: %w", err)
@@ -93,6 +105,12 @@ func (i *Issuer) sign(s *scratch) error {
 	signature, err := i.signer.Sign(nil, token, crypto.Hash(0)) // Ed25519 is deterministic and reads no randomness
 	s.token = base64.RawURLEncoding.AppendEncode(append(token, '.'), signature)
 	return err
+}
+
+// UserPublic is the public key of a user whose raw key material is given: what a set compiles with that names its own key.
+func UserPublic(seed []byte) (string, error) {
+	user, err := newUser(seed, "")
+	return user.public, err
 }
 
 // userKey is the key that a credential is for; key is nil where only the public half is known.

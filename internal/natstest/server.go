@@ -22,6 +22,7 @@ type Server struct {
 	System  *Account
 
 	operator *operator
+	options  *server.Options // as they were asked for, before the server completed them
 }
 
 // Start runs one server on a free port of the loopback interface, with JetStream in a temporary directory and a control line
@@ -67,6 +68,7 @@ func (o *operator) start(t testing.TB, app *Account, edit ...func(*server.Option
 	for _, f := range edit {
 		f(opts)
 	}
+	asked := opts.Clone()
 	s := must(server.NewServer(opts))(t)
 	s.Start()
 	t.Cleanup(func() {
@@ -76,7 +78,7 @@ func (o *operator) start(t testing.TB, app *Account, edit ...func(*server.Option
 	if !s.ReadyForConnections(ready) {
 		t.Fatalf("server %s not ready within %v", opts.ServerName, ready)
 	}
-	return &Server{Server: s, Account: app, System: o.system, operator: o}
+	return &Server{Server: s, Account: app, System: o.system, operator: o, options: asked}
 }
 
 // URL is the client URL.
@@ -142,5 +144,15 @@ func AwaitLeader(t testing.TB, servers []*server.Server) {
 		case <-deadline:
 			t.Fatalf("no JetStream leader with %d peers within %v", len(servers), ready)
 		}
+	}
+}
+
+// SetControlLine changes max_control_line of the running server for the clients that connect next.
+func (s *Server) SetControlLine(t testing.TB, bytes int32) {
+	t.Helper()
+	opts := s.options.Clone()
+	opts.MaxControlLine = bytes
+	if err := s.ReloadOptions(opts); err != nil {
+		t.Fatalf("reload: %v", err)
 	}
 }

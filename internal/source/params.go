@@ -22,15 +22,20 @@ func DecodeParams(file string, data []byte) (map[string]any, map[string]contract
 		root.name = "file"
 		root.Wrong("a map of parameters")
 	}
-	d := paramDecoder{at: map[string]contract.Pos{}}
-	var values map[string]any
-	if root.IsMap() {
-		values = d.fields(root, "")
-	}
+	values, at := root.Params()
 	if err := r.Err(); err != nil {
 		return nil, nil, err
 	}
-	return values, d.at, nil
+	return values, at, nil
+}
+
+// Params reads a map of parameters that stands in another file, as [DecodeParams] reads a file of them.
+func (n Node) Params() (map[string]any, map[string]contract.Pos) {
+	d := paramDecoder{at: map[string]contract.Pos{}}
+	if !n.IsMap() {
+		return nil, d.at
+	}
+	return d.fields(n, ""), d.at
 }
 
 type paramDecoder struct {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/cotalctl/cotalctl/internal/trust"
+)
+
+// TestControlLineIsNamed: a server of a small max_control_line refuses the credentials of provisioning, and the message says
+// how large the line is and what the server must take; with that bound it takes them.
+func TestControlLineIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "main", "--dir", dir)
+	d, err := trust.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := nodeOptions(t, d, "n1", freeRoutes(t, 1)[0])
+	opts.MaxControlLine, opts.Cluster = 2048, server.ClusterOpts{}
+	asked := opts.Clone()
+	s, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+		s.AccountResolver().Close()
+	})
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("the server is not ready")
+	}
+	provision := []string{"provision", "space", "main", "--dir", dir, "--server", s.ClientURL(), "--timeout", patience.String()}
+	_, stderr := command(t, 1, provision...)
+	m := regexp.MustCompile(`(?:larger than the server's max_control_line, got (\d+) bytes|a CONNECT line of (\d+) bytes was being written)`).FindStringSubmatch(stderr)
+	hint := regexp.MustCompile(`hint: set max_control_line to at least (\d+) on every server`).FindStringSubmatch(stderr)
+	if m == nil || hint == nil {
+		t.Fatalf("the refused login, got:\n%s", stderr)
+	}
+	var line, bound int
+	if _, err := fmt.Sscan(m[1]+m[2]+" "+hint[1], &line, &bound); err != nil || line <= 2048 || bound != line+1024 {
+		t.Fatalf("line of %d bytes, bound %d, %v, want more than 2048 and 1024 more", line, bound, err)
+	}
+	asked.MaxControlLine = int32(line + 1024)
+	if err := s.ReloadOptions(asked); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr = command(t, 0, provision...)
+	if stderr != "" {
+		t.Logf("with the bound that was asked for:\n%s", stderr)
+	}
+}
