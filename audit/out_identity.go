@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // userKey is the public key of a user, which is another one whenever a credential is minted anew.
@@ -74,6 +75,34 @@ func (f *Finding) lasting(text string) string {
 	return moment.ReplaceAllString(text, "{time}")
 }
 
+// limiting are the denies that withhold a part of an entry. What an entry of both directions lacks in one is not withheld: each deny of
+// it says its direction.
+func (p *Principal) limiting(e Entry) []subject.Pattern {
+	var out []subject.Pattern
+	if e.Pattern == "" || len(p.Pub.Deny)+len(p.Sub.Deny) == 0 {
+		return nil
+	}
+	for _, d := range p.directions() {
+		if e.dir != "" && e.dir != d.dir {
+			continue
+		}
+		wide := e.Pattern
+		if d == &p.Sub {
+			wide = subject.Widen(wide)
+		}
+		for _, deny := range p.denied(d, e.Queue) {
+			switch {
+			case !subject.Overlaps(deny, wide):
+			case e.dir == "":
+				out = append(out, subject.Pattern(d.dir)+"."+deny)
+			default:
+				out = append(out, deny)
+			}
+		}
+	}
+	return out
+}
+
 // fingerprint is a digest of what the finding is known by.
 func (f *Finding) fingerprint(dir string) string {
 	sum := sha256.Sum256([]byte(strings.Join(f.known(dir).fields(), "\x00")))
@@ -114,9 +143,9 @@ func (a *auditor) lastingIdentity(p *Principal) string {
 	return strings.Join(out, " ")
 }
 
-// lasting completes a finding with what it is known by.
-func (a *auditor) lasting(p *Principal, f *Finding) {
-	f.profile = p.Profile
+// lasting completes a finding about an entry with what it is known by.
+func (a *auditor) lasting(p *Principal, e Entry, f *Finding) {
+	f.profile, f.denies = p.Profile, p.limiting(e)
 	if p.File == "" {
 		return
 	}

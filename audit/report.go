@@ -54,7 +54,7 @@ func (a *auditor) excused(rows []string, code string) (residual, row string) {
 
 // add completes a finding with what it is about and keeps it once.
 func (a *auditor) add(p *Principal, e Entry, f Finding) {
-	a.lasting(p, &f)
+	a.lasting(p, e, &f)
 	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
 	if at := cmp.Or(e.at, p.at); at != (spot{}) {
 		f.File, f.Line = at.file, at.line

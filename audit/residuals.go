@@ -144,7 +144,7 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 	if f.File == "" {
 		f.File, f.Line = row.Pos.File, row.Pos.Line
 	}
-	a.lasting(p, &f)
+	a.lasting(p, e, &f)
 	a.out.Findings = append(a.out.Findings, f)
 }
 
