@@ -29,6 +29,15 @@ func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness
 	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message), declaredBy: residual})
 }
 
+// unknown reports what could not be judged and might be anything: that is no pass.
+func (a *auditor) unknown(p *Principal, message, hint string) {
+	n := len(a.out.Findings)
+	a.reportAs(p, codeUnjudged, Error, Entry{}, "", message)
+	if len(a.out.Findings) > n && hint != "" {
+		a.out.Findings[n].Hint = hint
+	}
+}
+
 // hinted is report with a hint of the finding's own.
 func (a *auditor) hinted(p *Principal, code string, e Entry, witness, message, hint string) {
 	n := len(a.out.Findings)
