@@ -143,7 +143,7 @@ func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, excep
 	if d == &p.Sub {
 		pattern = subject.Widen(pattern)
 	}
-	if !subject.Overlaps(pattern, family) || strings.HasPrefix(string(family), longAck) && shortAck(pattern) { // most do not: ask this first
+	if !subject.Overlaps(pattern, family) || otherShape(pattern, family) { // most do not: ask this first
 		return "", false
 	}
 	denied := p.denied(d, e.Queue)
