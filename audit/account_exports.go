@@ -76,7 +76,7 @@ func shared(list []share, s subject.Pattern, kind jwt.ExportType, from bool) boo
 
 // unsafeLanding names the family of the broker or of stores and inboxes that a subject reaches, "" for none.
 func unsafeLanding(p subject.Pattern) string {
-	for _, family := range []subject.Pattern{"$JS.>", "$KV.>", "$O.>", "$SYS.>", inboxPrefix + ".>"} {
+	for _, family := range []subject.Pattern{"$JS.>", "$KV.>", "$O.>", "$SYS.>", inboxPrefix + ".>", "_R_.>", "$MQTT.>", "$NRG.>", "$JSC.>"} {
 		if subject.Overlaps(p, family) {
 			return string(family)
 		}
@@ -84,10 +84,18 @@ func unsafeLanding(p subject.Pattern) string {
 	return ""
 }
 
-// rawExport is the raw authority over the broker that an exported subject conveys, as A004 finds it in a grant.
-func rawExport(s subject.Pattern) string {
-	p := &Principal{Pub: Direction{Allow: []Entry{{Entry: subject.Entry{Pattern: s}}}}}
-	_, what := p.rawAuthority(&p.Pub, p.Pub.Allow[0])
+// rawExport is what an exported subject conveys of the broker, as A004 and A034 find it in a grant.
+func rawExport(s subject.Pattern, kind jwt.ExportType) string {
+	e := Entry{Entry: subject.Entry{Pattern: s}}
+	p := &Principal{Pub: Direction{Allow: []Entry{e}, dir: dirPub}, Sub: Direction{Allow: []Entry{e}, dir: dirSub}}
+	if _, what := p.rawAuthority(&p.Pub, e); what != "" {
+		return "reaches " + what
+	}
+	d := &p.Sub
+	if kind == jwt.Service {
+		d = &p.Pub
+	}
+	_, what := p.serversReached(d, e)
 	return what
 }
 
@@ -101,13 +109,13 @@ func (a *auditor) export(p *Principal, x *jwt.Export, beyond bool, shares []shar
 	if x.IsService() {
 		does = "publishes it here, as any sender that it names"
 	}
-	switch raw := rawExport(s); {
+	switch raw := rawExport(s, x.Type); {
 	case beyond && !shared(shares, s, x.Type, true):
 		report(Error, fmt.Sprintf("no share row of the contract exports this %s", x.Type))
 	case !x.TokenReq && !own:
 		report(Error, "the export is public: every account of the operator "+does)
 	case raw != "" && !own:
-		report(Error, "whoever imports it reaches "+raw)
+		report(Error, "whoever imports it "+raw)
 	case own && !p.System && !x.TokenReq:
 		report(Note, fmt.Sprintf("the export is public, and token %d confines each importer to its own account key", x.AccountTokenPosition))
 	}

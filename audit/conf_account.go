@@ -78,13 +78,13 @@ func (a *auditor) confExport(s *serverConf, acc *confAccount, e confExport, beyo
 	}
 	p := pattern(jwt.Subject(e.subject))
 	report := func(message string) { a.confReport(s, codeConfExport, "", "account "+acc.name, e.at, message) }
-	switch raw := rawExport(p); {
+	switch raw := rawExport(p, kindOfExport(e.kind)); {
 	case beyond && !shared(shares, p, kindOfExport(e.kind), true):
 		report(fmt.Sprintf("no share row of the contract exports the %s %s%s", e.kind, e.subject, by))
 	case e.public:
 		report(fmt.Sprintf("every account may import and %s the %s %s%s", what, e.kind, e.subject, by))
 	case raw != "" && !e.own:
-		report(fmt.Sprintf("whoever imports the %s %s reaches %s%s", e.kind, e.subject, raw, by))
+		report(fmt.Sprintf("whoever imports the %s %s %s%s", e.kind, e.subject, raw, by))
 	}
 }
 

@@ -58,6 +58,7 @@ func (a *auditor) hygiene(p *Principal) {
 					a.overheard(p, e)
 				}
 			}
+			a.ofServers(p, d, e)
 			if d == &p.Pub {
 				a.anyInbox(p, e)
 				a.headers(p, e)
