@@ -149,6 +149,9 @@ func (a *auditor) imported(p *Principal, c *jwt.AccountClaims, in *jwt.Import, b
 		report(Error, "the account "+in.Account+" publishes into "+family+" here")
 	case family != "":
 		report(Error, "requests on "+family+" go to the account "+in.Account)
+	case farImport(s, in.Type) != "":
+		severity, what := farPower(s, in.Type)
+		report(severity, a.farther(in.Account, s, what))
 	case in.Share:
 		report(Note, "the importer's connections are told to the account "+in.Account)
 	}
@@ -158,6 +161,44 @@ func (a *auditor) imported(p *Principal, c *jwt.AccountClaims, in *jwt.Import, b
 	if why := a.tokenFault(c, in); why != "" {
 		a.reportAs(p, codeImport, Error, Entry{}, "", "the activation token for "+string(s)+" "+why)
 	}
+}
+
+// farImport is what an import conveys of the broker's subjects in the account that it is from, whatever it is called here; "" for none.
+func farImport(s subject.Pattern, kind jwt.ExportType) string {
+	family := unsafeLanding(s)
+	switch {
+	case family == "":
+		return ""
+	case kind == jwt.Service:
+		return "publishes into " + family
+	}
+	return "hears " + family
+}
+
+// farPower is how severe that is: an error where it is raw authority, or manages what the other account stores.
+func farPower(s subject.Pattern, kind jwt.ExportType) (severity, what string) {
+	if raw := rawExport(s, kind); raw != "" {
+		return Error, raw
+	}
+	if kind == jwt.Service {
+		for _, verb := range managing() {
+			for _, root := range []string{apiRoot, domainAPIRoot} {
+				if at := subject.Pattern(root + verb); subject.Overlaps(s, at) || subject.Overlaps(s, at+".>") {
+					return Error, "is " + verb
+				}
+			}
+		}
+	}
+	return Warning, farImport(s, kind)
+}
+
+// farther says what a grant on the local subject of an import is worth in the other account.
+func (a *auditor) farther(account string, s subject.Pattern, what string) string {
+	text := "a grant on this subject is one on " + string(s) + " of the account " + account + ": it " + what
+	if a.trust.accounts[account] == nil {
+		text += "; that account was not given, so that what it lets through is not known"
+	}
+	return text
 }
 
 // landing is the subject on which an import stands in this account.

@@ -26,7 +26,9 @@ func (a *auditor) joinAccount(p *Principal) bool {
 	if uc.IssuerAccount != "" {
 		key = uc.IssuerAccount
 	}
-	p.System = p.System || a.trust.isSystem(key)
+	if p.System = p.System || a.trust.isSystem(key); a.trust.knowsSystem() {
+		p.System = a.trust.isSystem(key) // whatever the tags say
+	}
 	a.misplaced(p, key)
 	acc := a.trust.accounts[key]
 	if acc == nil {

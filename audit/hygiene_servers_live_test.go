@@ -31,7 +31,9 @@ func (h *holder) hears(is func(natstest.Msg) bool) {
 func TestServiceAnswersAreHeardAndForged(t *testing.T) {
 	t.Parallel()
 	b := newPowerBench(t)
-	b.s.UpdateAccount(t, b.s.Account, func(c *jwt.AccountClaims) { c.Exports.Add(&jwt.Export{Name: "svc", Subject: "svc.>", Type: jwt.Service}) })
+	b.s.UpdateAccount(t, b.s.Account, func(c *jwt.AccountClaims) {
+		c.Exports.Add(&jwt.Export{Name: "svc", Subject: "svc.>", Type: jwt.Service})
+	})
 	other := b.s.NewAccount(t, "OTHER", func(c *jwt.AccountClaims) {
 		c.Imports.Add(&jwt.Import{Name: "svc", Account: b.s.Account.PublicKey(), Subject: "svc.>", Type: jwt.Service})
 	})
