@@ -41,6 +41,8 @@ func plainFixtures() []fixture {
 		grant(codeServers, "answers of services heard", "_R_.>", "_R_.rest", subAllow),
 		grant(codeServers, "answers of services forged", "_R_.abcdef.*", "_R_.abcdef.any", pubAllow),
 		grant(codeServers, "raft groups heard", "$NRG.>", "$NRG.rest", subAllow),
+		grant(codeServers, "mirrors heard", "$JS.M.>", "$JS.M.rest", subAllow),
+		grant(codeServers, "sources heard", "$JS.S.>", "$JS.S.rest", subAllow),
 		grant(codeServers, "restores heard", "$JS.SNAPSHOT.>", "$JS.SNAPSHOT.RESTORE.rest", subAllow),
 		grant(codeServers, "flow control heard", "$JS.FC.S.>", "$JS.FC.S.rest", subAllow),
 		{name: "raft groups joined", code: codeServers, profile: "watcher", edit: pubAllow("$NRG.>"), also: excess(), entry: "$NRG.>", witness: "$NRG.rest"},

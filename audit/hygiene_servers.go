@@ -13,7 +13,7 @@ import (
 const codeServers = "A034"
 
 func serverChecks() []Check {
-	return []Check{{codeServers, Error, "a grant in the subjects that servers keep for themselves", "nats-server 2.15.3 replyPrefix, gwReplyPrefix, raftAllSubj, jscAllSubj, jsRestoreDeliverT, InboxPrefix; docs/adr/0025-subjects-of-servers.md",
+	return []Check{{codeServers, Error, "a grant in the subjects that servers keep for themselves", "nats-server 2.15.3 replyPrefix, gwReplyPrefix, raftAllSubj, jscAllSubj, setupMirrorConsumer, jsRestoreDeliverT, InboxPrefix; docs/adr/0025-subjects-of-servers.md",
 		"remove it, or name the application's own subjects in the place of the wildcard that reaches it: no client needs one of these"}}
 }
 
@@ -39,6 +39,8 @@ var serverTrees = sync.OnceValue(func() []serverTree {
 		{"$NRG.>", "$NRG.AE.*", dirPub, true, "speaks in " + raft},
 		{"$JSC.>", "$JSC.R.>", dirSub, false, "hears " + jsc + ", with the messages that a lagging replica fetches"},
 		{"$JSC.>", "$JSC.R.>", dirPub, true, "imitates " + jsc},
+		{"$JS.M.>", "", dirSub, false, "hears what mirrors of this account fetch from their streams"},
+		{"$JS.S.>", "", dirSub, false, "hears what streams of this account fetch from their sources"},
 		{"$JS.SNAPSHOT.RESTORE.>", "", dirSub, false, "hears the contents of each stream that somebody restores"},
 		{"$JS.FC.>", "", dirSub, false, "hears on which subjects flow control of other consumers is answered"},
 		{"$SYS._INBOX.>", "", dirSub, true, "hears what servers answer each other"},

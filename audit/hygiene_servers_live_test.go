@@ -120,6 +120,25 @@ func TestRestoresAreHeard(t *testing.T) {
 	spy.hears(func(m natstest.Msg) bool { return m.Data == "a chunk of the stream" })
 }
 
+// TestMirrorsAreHeard: who may subscribe below $JS.M and $JS.S hears what streams fetch from others.
+func TestMirrorsAreHeard(t *testing.T) {
+	t.Parallel()
+	b := newPowerBench(t)
+	origin := &jetstream.StreamSource{Name: "S"}
+	for entry, config := range map[string]jetstream.StreamConfig{
+		"$JS.M.>": {Name: "COPY", Mirror: origin}, "$JS.S.>": {Name: "PART", Sources: []*jetstream.StreamSource{origin}},
+	} {
+		spy, own := b.hearer(entry), b.hearer("copies.>")
+		spy.fires(codeServers, true)
+		own.fires(codeServers, false)
+		own.deaf(entry)
+		if _, err := b.js.CreateStream(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+		spy.hears(func(m natstest.Msg) bool { return m.Data == "data of o.a" })
+	}
+}
+
 // TestRaftIsHeard: where the raft groups of an account run in it, who may subscribe below $NRG there hears what a replicated stream stores.
 func TestRaftIsHeard(t *testing.T) {
 	t.Parallel()
