@@ -75,6 +75,27 @@ func accountCases() []accountCase {
 		}), []string{"error:_INBOX.app.feed.rest"}},
 		{codeImport, "token for another subject", false, imports(func(in *jwt.Import) { in.Subject = "app.else.>" }), []string{"error:"}},
 		{codeImport, "token that is none", false, imports(func(in *jwt.Import) { in.Token = "x" }), []string{"error:"}},
+		{codeImport, "the API under another name", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Type, in.Token = "$JS.API.>", "far.>", jwt.Service, ""
+		}), []string{"error:far.rest"}},
+		{codeImport, "every bucket under another name", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Type, in.Token = "$KV.>", "far.>", jwt.Service, ""
+		}), []string{"error:far.rest"}},
+		{codeImport, "a verb under another name", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Type, in.Token = "$JS.API.STREAM.DELETE.*", "far.*", jwt.Service, ""
+		}), []string{"error:far.any"}},
+		{codeImport, "a range that includes the API", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Type, in.Token = "*.API.>", "far.*.>", jwt.Service, ""
+		}), []string{"error:far.any.rest"}},
+		{codeImport, "one pull under another name", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Type, in.Token = "$JS.API.CONSUMER.MSG.NEXT.S.c", "far.next", jwt.Service, ""
+		}), []string{"warning:far.next"}},
+		{codeImport, "a bucket heard under another name", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Token = "$KV.b.>", "far.>", ""
+		}), []string{"warning:far.rest"}},
+		{codeImport, "a service of the application", false, imports(func(in *jwt.Import) {
+			in.Subject, in.LocalSubject, in.Type, in.Token = "app.ask.>", "far.>", jwt.Service, ""
+		}), nil},
 		{codeImport, "no share row", true, imports(func(*jwt.Import) {}), []string{"error:app.feed.rest"}},
 		{codeImport, "a share row", true, func(t *testing.T, h *house) {
 			h.account.Name = "main-back"

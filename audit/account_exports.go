@@ -76,7 +76,7 @@ func shared(list []share, s subject.Pattern, kind jwt.ExportType, from bool) boo
 
 // unsafeLanding names the family of the broker or of stores and inboxes that a subject reaches, "" for none.
 func unsafeLanding(p subject.Pattern) string {
-	for _, family := range []subject.Pattern{"$JS.>", "$KV.>", "$O.>", "$SYS.>", inboxPrefix + ".>"} {
+	for _, family := range []subject.Pattern{"$JS.>", "$KV.>", "$O.>", "$SYS.>", inboxPrefix + ".>", "_R_.>", "$MQTT.>", "$NRG.>", "$JSC.>"} {
 		if subject.Overlaps(p, family) {
 			return string(family)
 		}
@@ -84,10 +84,18 @@ func unsafeLanding(p subject.Pattern) string {
 	return ""
 }
 
-// rawExport is the raw authority over the broker that an exported subject conveys, as A004 finds it in a grant.
-func rawExport(s subject.Pattern) string {
-	p := &Principal{Pub: Direction{Allow: []Entry{{Entry: subject.Entry{Pattern: s}}}}}
-	_, what := p.rawAuthority(&p.Pub, p.Pub.Allow[0])
+// rawExport is what an exported subject conveys of the broker, as A004 and A034 find it in a grant.
+func rawExport(s subject.Pattern, kind jwt.ExportType) string {
+	e := Entry{Entry: subject.Entry{Pattern: s}}
+	p := &Principal{Pub: Direction{Allow: []Entry{e}, dir: dirPub}, Sub: Direction{Allow: []Entry{e}, dir: dirSub}}
+	if _, what := p.rawAuthority(&p.Pub, e); what != "" {
+		return "reaches " + what
+	}
+	d := &p.Sub
+	if kind == jwt.Service {
+		d = &p.Pub
+	}
+	_, what := p.serversReached(d, e)
 	return what
 }
 
@@ -101,13 +109,13 @@ func (a *auditor) export(p *Principal, x *jwt.Export, beyond bool, shares []shar
 	if x.IsService() {
 		does = "publishes it here, as any sender that it names"
 	}
-	switch raw := rawExport(s); {
+	switch raw := rawExport(s, x.Type); {
 	case beyond && !shared(shares, s, x.Type, true):
 		report(Error, fmt.Sprintf("no share row of the contract exports this %s", x.Type))
 	case !x.TokenReq && !own:
 		report(Error, "the export is public: every account of the operator "+does)
 	case raw != "" && !own:
-		report(Error, "whoever imports it reaches "+raw)
+		report(Error, "whoever imports it "+raw)
 	case own && !p.System && !x.TokenReq:
 		report(Note, fmt.Sprintf("the export is public, and token %d confines each importer to its own account key", x.AccountTokenPosition))
 	}
@@ -141,6 +149,9 @@ func (a *auditor) imported(p *Principal, c *jwt.AccountClaims, in *jwt.Import, b
 		report(Error, "the account "+in.Account+" publishes into "+family+" here")
 	case family != "":
 		report(Error, "requests on "+family+" go to the account "+in.Account)
+	case farImport(s, in.Type) != "":
+		severity, what := farPower(s, in.Type)
+		report(severity, a.farther(in.Account, s, what))
 	case in.Share:
 		report(Note, "the importer's connections are told to the account "+in.Account)
 	}
@@ -150,6 +161,44 @@ func (a *auditor) imported(p *Principal, c *jwt.AccountClaims, in *jwt.Import, b
 	if why := a.tokenFault(c, in); why != "" {
 		a.reportAs(p, codeImport, Error, Entry{}, "", "the activation token for "+string(s)+" "+why)
 	}
+}
+
+// farImport is what an import conveys of the broker's subjects in the account that it is from, whatever it is called here; "" for none.
+func farImport(s subject.Pattern, kind jwt.ExportType) string {
+	family := unsafeLanding(s)
+	switch {
+	case family == "":
+		return ""
+	case kind == jwt.Service:
+		return "publishes into " + family
+	}
+	return "hears " + family
+}
+
+// farPower is how severe that is: an error where it is raw authority, or manages what the other account stores.
+func farPower(s subject.Pattern, kind jwt.ExportType) (severity, what string) {
+	if raw := rawExport(s, kind); raw != "" {
+		return Error, raw
+	}
+	if kind == jwt.Service {
+		for _, verb := range managing() {
+			for _, root := range []string{apiRoot, domainAPIRoot} {
+				if at := subject.Pattern(root + verb); subject.Overlaps(s, at) || subject.Overlaps(s, at+".>") {
+					return Error, "is " + verb
+				}
+			}
+		}
+	}
+	return Warning, farImport(s, kind)
+}
+
+// farther says what a grant on the local subject of an import is worth in the other account.
+func (a *auditor) farther(account string, s subject.Pattern, what string) string {
+	text := "a grant on this subject is one on " + string(s) + " of the account " + account + ": it " + what
+	if a.trust.accounts[account] == nil {
+		text += "; that account was not given, so that what it lets through is not known"
+	}
+	return text
 }
 
 // landing is the subject on which an import stands in this account.

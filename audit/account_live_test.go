@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/internal/natstest"
 )
@@ -242,6 +243,82 @@ func TestExportIsReal(t *testing.T) {
 		}
 		if got := severities(r, codeExport); !cmp.Equal(tt.want, got) {
 			t.Errorf("%s: A041, got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestRenamedImportIsReal: a service import gives its local subjects the power of the subjects that it renames, in the other account: a
+// credential that names nothing of JetStream deletes a stream there. Without the import the same request is answered by nobody.
+func TestRenamedImportIsReal(t *testing.T) {
+	t.Parallel()
+	b := newPowerBench(t)
+	b.s.UpdateAccount(t, b.s.Account, func(c *jwt.AccountClaims) {
+		c.Exports.Add(&jwt.Export{Name: "api", Subject: "$JS.API.>", Type: jwt.Service})
+	})
+	perms := jwt.Permissions{Pub: jwt.Permission{Allow: jwt.StringList{"far.>"}}, Sub: jwt.Permission{Allow: jwt.StringList{"_INBOX_u.>"}}}
+	near := b.s.NewAccount(t, "NEAR")
+	far := b.s.NewAccount(t, "FAR", func(c *jwt.AccountClaims) {
+		c.Imports.Add(&jwt.Import{Name: "api", Account: b.s.Account.PublicKey(), Subject: "$JS.API.>", LocalSubject: "far.>", Type: jwt.Service})
+	})
+	for _, tt := range []struct {
+		acc  *natstest.Account
+		want []string // severities of A042
+	}{{near, []string{}}, {far, []string{Error}}} {
+		creds := tt.acc.User(t, perms)
+		if diff := cmp.Diff(tt.want, severities(together(t, tt.acc, creds.JWT), codeImport)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.acc.Claims.Name, diff)
+		}
+		raw := b.s.Raw(t, creds)
+		raw.Do(natstest.SubOp("_INBOX_u.r", "", "1"))
+		if errs := raw.Do(natstest.PubOp("far.STREAM.DELETE.S", "_INBOX_u.r", ""))[0].Errs; len(errs) > 0 {
+			t.Fatalf("%s: %v", tt.acc.Claims.Name, errs)
+		}
+		if tt.acc == far {
+			if m := raw.Await().Msgs[0]; !strings.Contains(m.Data, `"success":true`) {
+				t.Errorf("got %s, want the stream deleted", m.Data)
+			}
+		} else if _, err := b.js.Stream(t.Context(), "S"); err != nil {
+			t.Errorf("without the import: %v", err)
+		}
+	}
+}
+
+// TestSystemIsStated: an account is the system account by the word of an operator that was given, and not by its name or by the tags of its
+// users. A contract's rules hold for the others.
+func TestSystemIsStated(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name             string
+		operator, system bool // the operator is given, and names the account
+		tags             jwt.TagList
+		want             bool // what the user asks is outside what it may (A022), and the rule on the log holds for it
+	}{
+		{"named SYS, no operator", false, false, nil, true},
+		{"named SYS, an operator that names another", true, false, nil, true},
+		{"a profile of the system account, an operator that names another", true, false, jwt.TagList{"profile:watcher", "space:main"}, true},
+		{"the system account", true, true, nil, false},
+	} {
+		h, dir := newHouse(t), t.TempDir()
+		h.account.Name = "SYS"
+		h.operator.SystemAccount = public(t, newKey(t, nkeys.CreateAccount))
+		if tt.system {
+			h.operator.SystemAccount = h.account.Subject
+		}
+		h.user.Tags = tt.tags
+		h.user.Pub, h.user.Sub = jwt.Permission{Allow: jwt.StringList{"$SYS.REQ.SERVER.PING", "app.main.log.x"}}, jwt.Permission{Allow: jwt.StringList{"_INBOX_u.>"}}
+		for name, text := range h.files(t) {
+			if tt.operator || name != "operator" {
+				write(t, dir+"/"+name+".jwt", text)
+			}
+		}
+		r, err := Paths(Config{Contract: testContract(t), Now: now()}, []string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range []string{codeSystem, "T102"} {
+			if got := len(severities(r, code)) > 0; got != tt.want {
+				t.Errorf("%s: %s found: %t, want %t", tt.name, code, got, tt.want)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -22,7 +23,8 @@ type trust struct {
 	homes     map[string]string // directory of an account in an nsc store → the account's public key
 	judged    map[string]string // file of account and operator JWTs that were judged: a broker keeps copies
 	strangers map[string]*stranger
-	joining   bool // several files are judged together, so that a signer that is missing is worth a word
+	systems   map[string]bool // accounts that a configuration names as its server's system account, by public key
+	joining   bool            // several files are judged together, so that a signer that is missing is worth a word
 }
 
 type account struct {
@@ -41,7 +43,7 @@ type stranger struct {
 
 func newTrust() *trust {
 	return &trust{accounts: map[string]*account{}, operators: map[string]*jwt.OperatorClaims{}, stores: map[string]string{},
-		homes: map[string]string{}, judged: map[string]string{}, strangers: map[string]*stranger{}}
+		homes: map[string]string{}, judged: map[string]string{}, strangers: map[string]*stranger{}, systems: map[string]bool{}}
 }
 
 // learn takes in an account or operator JWT with a good signature; whatever else the file is, it is judged when it is read.
@@ -85,6 +87,9 @@ func (t *trust) learn(path string, data []byte) (ofUser bool) {
 // learnConf takes in the accounts that a configuration preloads, and its operators: in its text, or in a file that it names. The
 // server looks for that from where it runs, which is often beside the configuration; dir is "" where no file is to be read.
 func (t *trust) learnConf(s *serverConf, dir string) {
+	if s.operators && nkeys.IsValidPublicAccountKey(s.system) {
+		t.systems[s.system] = true
+	}
 	for _, token := range s.preloaded {
 		t.learn(s.file, []byte(token))
 	}
@@ -125,16 +130,25 @@ func (t *trust) learnAccount(acc *account) {
 	}
 }
 
-// isSystem reports whether an account is the system account: an operator that was given says so, else the name that every tool
-// gives it.
+// isSystem reports whether an account is a system account: an operator that was given says so, or a configuration of its servers. The
+// name SYS, which tools give it, is nobody's word: an account may be called as its owner likes.
 func (t *trust) isSystem(public string) bool {
 	for _, o := range t.operators {
 		if o.SystemAccount == public {
 			return true
 		}
 	}
-	acc := t.accounts[public]
-	return acc != nil && len(t.operators) == 0 && acc.Name == "SYS"
+	return t.systems[public]
+}
+
+// knowsSystem reports whether anything that was given names a system account.
+func (t *trust) knowsSystem() bool {
+	for _, o := range t.operators {
+		if o.SystemAccount != "" {
+			return true
+		}
+	}
+	return len(t.systems) > 0
 }
 
 // didSign returns the operator that signed an account, nil where none that was given did.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // A fleet is thousands of credentials that differ in nothing but the names that they state of their holders. Where a name is none that
@@ -105,7 +106,11 @@ func (a *auditor) told(p *Principal, m mask, v *verdict) {
 		for _, text := range []*string{&f.Entry, &f.Witness, &f.Message, &f.Hint} {
 			*text = m.shown(*text)
 		}
-		a.lasting(p, &f)
+		denies := f.denies // of the masked entry
+		a.lasting(p, Entry{}, &f)
+		for _, d := range denies {
+			f.denies = append(f.denies, subject.Pattern(m.shown(string(d))))
+		}
 		a.out.Findings = append(a.out.Findings, f)
 	}
 	for _, l := range v.powers {

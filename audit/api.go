@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
@@ -24,6 +25,27 @@ func shortAck(p subject.Pattern) bool {
 	}
 	t := p.Tokens()
 	return len(t) >= 4 && len(t) <= 5 && t[2] != noDomain && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
+}
+
+// ofDomain reports whether a pattern may be of the API of a domain. What names another tree of the server, such as $JS.FC.>, is of that
+// and not of a domain of this name.
+func ofDomain(p subject.Pattern) bool {
+	if p[0] != '$' && p[0] != '*' && p[0] != '>' || !subject.Overlaps(p, domainAPIRoot+">") {
+		return false
+	}
+	t := p.Tokens()
+	return len(t) < 3 || t[2] == "API" || !slices.Contains([]string{"API", "ACK", "FC", "EVENT", "SNAPSHOT"}, t[1])
+}
+
+// otherShape reports whether an entry that overlaps a family as patterns do is of another tree of the server.
+func otherShape(p, family subject.Pattern) bool {
+	switch {
+	case strings.HasPrefix(string(family), longAck):
+		return shortAck(p)
+	case strings.HasPrefix(string(family), domainAPIRoot):
+		return !ofDomain(p)
+	}
+	return false
 }
 
 // apiVerb is a verb of the closed table with the subjects that carry it, and what there conveys more than an entry says.

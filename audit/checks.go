@@ -36,7 +36,7 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), serverChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
 }
 
 func residualChecks() []Check {

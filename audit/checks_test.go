@@ -181,6 +181,8 @@ func invariantFixtures() []fixture {
 		{name: "raw read", code: "T106", edit: pubAllow("$JS.API.STREAM.MSG.GET.LOG_main"), also: excess(codeWhole),
 			entry: "$JS.API.STREAM.MSG.GET.LOG_main", witness: "$JS.API.STREAM.MSG.GET.LOG_main"},
 		{name: "raw read by its holder", code: "T106", profile: "scanner", passes: true, edit: func(uc *jwt.UserClaims) {}},
+		{name: "raw read by way of a domain", code: "T106", edit: pubAllow("$JS.hub.API.STREAM.MSG.GET.LOG_main"), also: excess(codeWhole),
+			entry: "$JS.hub.API.STREAM.MSG.GET.LOG_main", witness: "$JS.hub.API.STREAM.MSG.GET.LOG_main"},
 		{name: "raw read of another stream", code: "T106", passes: true, edit: pubAllow("$JS.API.STREAM.MSG.GET.LOG_other"), also: excess(codeWhole)},
 		{name: "lives for ever", code: "T107", edit: func(uc *jwt.UserClaims) { uc.Expires = 0 }, also: []string{codeNoExpiry, "T116"}},
 		{name: "scanner lives for ever", code: "T107", profile: "scanner", passes: true, edit: func(uc *jwt.UserClaims) { uc.Expires = 0 }},

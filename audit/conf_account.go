@@ -78,13 +78,13 @@ func (a *auditor) confExport(s *serverConf, acc *confAccount, e confExport, beyo
 	}
 	p := pattern(jwt.Subject(e.subject))
 	report := func(message string) { a.confReport(s, codeConfExport, "", "account "+acc.name, e.at, message) }
-	switch raw := rawExport(p); {
+	switch raw := rawExport(p, kindOfExport(e.kind)); {
 	case beyond && !shared(shares, p, kindOfExport(e.kind), true):
 		report(fmt.Sprintf("no share row of the contract exports the %s %s%s", e.kind, e.subject, by))
 	case e.public:
 		report(fmt.Sprintf("every account may import and %s the %s %s%s", what, e.kind, e.subject, by))
 	case raw != "" && !e.own:
-		report(fmt.Sprintf("whoever imports the %s %s reaches %s%s", e.kind, e.subject, raw, by))
+		report(fmt.Sprintf("whoever imports the %s %s %s%s", e.kind, e.subject, raw, by))
 	}
 }
 
@@ -97,9 +97,9 @@ func (a *auditor) confImport(s *serverConf, acc *confAccount, in *confImport, be
 		local = m.lands()
 	}
 	p := &Principal{Name: "account " + acc.name, File: s.file, at: in.at}
-	report := func(message string) {
-		a.report(p, codeImport, Entry{Entry: subject.Entry{Pattern: local}}, local.Witness(), message)
-	}
+	at := Entry{Entry: subject.Entry{Pattern: local}}
+	report := func(message string) { a.report(p, codeImport, at, local.Witness(), message) }
+	kind := kindOfExport(in.kind)
 	switch family := unsafeLanding(local); {
 	case beyond && (local != from || !shared(shares, from, kindOfExport(in.kind), false)):
 		report(fmt.Sprintf("no share row of the contract imports this %s", in.kind))
@@ -107,5 +107,8 @@ func (a *auditor) confImport(s *serverConf, acc *confAccount, in *confImport, be
 		report("the account " + in.account + " publishes into " + family + " here")
 	case family != "":
 		report("requests on " + family + " go to the account " + in.account)
+	case farImport(from, kind) != "":
+		severity, what := farPower(from, kind)
+		a.reportAs(p, codeImport, severity, at, local.Witness(), "a grant on this subject is one on "+string(from)+" of the account "+in.account+": it "+what)
 	}
 }

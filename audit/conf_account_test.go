@@ -20,6 +20,8 @@ func TestConfiguredAccounts(t *testing.T) {
 		{"application to one", `exports: [{service: "app.rpc", accounts: [B]}]`, codeConfExport, ""},
 		{"import onto a bucket", `imports: [{stream: {account: B, subject: "b.x"}, to: "$KV.x"}]`, codeImport, Error},
 		{"import below a prefix", `imports: [{stream: {account: B, subject: "b.x"}, prefix: "$KV"}]`, codeImport, Error},
+		{"API under another name", `imports: [{service: {account: B, subject: "$JS.API.>"}, to: "far.>"}]`, codeImport, Error},
+		{"pull under another name", `imports: [{service: {account: B, subject: "$JS.API.CONSUMER.MSG.NEXT.S.c"}, to: "far.next"}]`, codeImport, Warning},
 		{"import of the application", `imports: [{stream: {account: B, subject: "b.x"}}]`, codeImport, ""},
 	} {
 		text := accounts("A { users: ["+plainUser+"]\n"+tt.block+" }", `B { exports: [{stream: "b.x", accounts: [A]}] }`)

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,11 +78,10 @@ func (l *confLoader) include(path string, where spot, within []string) (string, 
 	if slices.Contains(within, real) {
 		return "", confProblem(where, "include", "a file that includes itself", "an end")
 	}
-	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
-		return "", confProblem(where, "include", "no regular file", "a readable file")
-	}
-	data, err := readUpTo(real, maxConfig)
+	data, err := readRegular(real, maxConfig)
 	switch {
+	case errors.Is(err, errIrregular):
+		return "", confProblem(where, "include", "no regular file", "a readable file")
 	case err != nil:
 		return "", confProblem(where, "include", "a file that cannot be read", "a readable file")
 	case len(data) > maxConfig:
@@ -148,6 +148,20 @@ func readAll(f *os.File, n int) ([]byte, error) {
 	}
 	_, err := data.ReadFrom(io.LimitReader(f, int64(n)+1))
 	return data.Bytes(), err
+}
+
+var errIrregular = errors.New("is no regular file")
+
+// readRegular is readUpTo of a regular file: to open a pipe or a device for reading could block or never end.
+func readRegular(path string, n int) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errIrregular
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readUpTo(path, n)
 }
 
 // readUpTo reads at most one byte more than n of a file.

@@ -214,7 +214,7 @@ func (a *auditor) forbid(p *Principal, r *rule, q *deputyPower, e Entry, l place
 		f = &forbidden{at: len(a.out.Findings)}
 		a.seen[key], a.forbids[key] = f.at, f
 		found := Finding{Code: r.Code, Severity: severityOf(r), Subject: p.Name, Entry: e.String(), Dir: e.dir, Cite: r.Cite, Hint: kindHint(r.Kind), Witness: l.witness, File: p.File}
-		a.lasting(p, &found)
+		a.lasting(p, e, &found)
 		a.out.Findings = append(a.out.Findings, found)
 	}
 	changed := insert(&f.classes, q.class)
@@ -226,7 +226,8 @@ func (a *auditor) forbid(p *Principal, r *rule, q *deputyPower, e Entry, l place
 		return
 	}
 	found := &a.out.Findings[f.at]
-	found.Rows = append([]string{}, f.rows...)
+	found.Rows, found.denies = append([]string{}, f.rows...), nil // which of its entries they limit would depend on the order
+	found.reach = slices.Concat(f.classes, f.stores)
 	found.Message = "can have the server place " + strings.Join(f.classes, ", ") + " in " + strings.Join(f.stores, ", ") +
 		", by the reply subject or the body of a request such as " + q.request
 	if row := a.rows[first(f.rows)]; row != nil && p.File == "" {

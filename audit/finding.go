@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // Schema names the JSON form of a report.
@@ -51,10 +52,12 @@ type Finding struct {
 	residuals []string // ids of the declared residuals that an A100 is about
 	// declaredBy is the residual that makes a note of a power, "" where none does.
 	declaredBy string
-	read       bool   // the file is one that was read, and not where a row stands
-	profile    string // of the holder, where it is known
-	identity   string // of a credential: who holds it, whatever key it was minted for; "" for a set compiled here
-	nonce      string // of the credential's inbox, which differs in each minting
+	read       bool              // the file is one that was read, and not where a row stands
+	profile    string            // of the holder, where it is known
+	identity   string            // of a credential: who holds it, whatever key it was minted for; "" for a set compiled here
+	nonce      string            // of the credential's inbox, which differs in each minting
+	denies     []subject.Pattern // what withholds a part of the entry
+	reach      []string          // of one about several entries: what they reach, sorted
 }
 
 // redact removes key material that stands in a name or an entry of what was judged.

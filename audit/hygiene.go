@@ -14,11 +14,19 @@ import (
 // hygiene runs the generic checks on one principal.
 func (a *auditor) hygiene(p *Principal) {
 	if p.Token != nil && p.Token.Scoped {
-		a.report(p, codeUnjudged, Entry{}, "", "the permissions stand in the account's signing key if that key is scoped, and are allow-all if it is not; neither is in this JWT")
+		account := "its account"
+		if p.claims != nil {
+			account += " " + p.claims.IssuerAccount
+		}
+		a.unknown(p, "what it may do is not known: it stands in a signing key of "+account+" if that key is scoped, and is everything if it is not, and the account was not given",
+			"name the JWT of its account beside it, or a directory that holds both, such as the store of nsc or a space's: cotalctl audit user.creds account.jwt")
 		return
 	}
 	if p.untagged {
 		a.untagged = append(a.untagged, p)
+	}
+	for _, why := range p.unknown {
+		a.unknown(p, why, "")
 	}
 	for _, why := range p.doubts {
 		a.report(p, codeUnjudged, Entry{}, "", why)
@@ -49,6 +57,7 @@ func (a *auditor) hygiene(p *Principal) {
 					a.overheard(p, e)
 				}
 			}
+			a.ofServers(p, d, e)
 			if d == &p.Pub {
 				a.anyInbox(p, e)
 				a.headers(p, e)

@@ -56,5 +56,5 @@ func powerChecks() []Check {
 // isPower reports whether a code is about a power that a contract declares by a residual: beside a contract that does not, it is an
 // error whatever it is without one.
 func isPower(code string) bool {
-	return code >= codeUnpinned && code <= codeHeaders || code >= codeAdvisory && code <= codeMQTT
+	return code >= codeUnpinned && code <= codeHeaders || code >= codeAdvisory && code <= codeMQTT || code == codeServers
 }

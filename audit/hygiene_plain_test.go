@@ -38,6 +38,21 @@ func plainFixtures() []fixture {
 		grant(codeAnyInbox, "responder", "_INBOX.>", "_INBOX.another", pubAllow),
 		passes(codeAnyInbox, "one requester's prefix", pubAllow("_INBOX_bob.>")),
 
+		grant(codeServers, "answers of services heard", "_R_.>", "_R_.rest", subAllow),
+		grant(codeServers, "answers of services forged", "_R_.abcdef.*", "_R_.abcdef.any", pubAllow),
+		grant(codeServers, "raft groups heard", "$NRG.>", "$NRG.rest", subAllow),
+		grant(codeServers, "mirrors heard", "$JS.M.>", "$JS.M.rest", subAllow),
+		grant(codeServers, "sources heard", "$JS.S.>", "$JS.S.rest", subAllow),
+		grant(codeServers, "restores heard", "$JS.SNAPSHOT.>", "$JS.SNAPSHOT.RESTORE.rest", subAllow),
+		grant(codeServers, "flow control heard", "$JS.FC.S.>", "$JS.FC.S.rest", subAllow),
+		{name: "raft groups joined", code: codeServers, profile: "watcher", edit: pubAllow("$NRG.>"), also: excess(), entry: "$NRG.>", witness: "$NRG.rest"},
+		{name: "answers of servers", code: codeServers, profile: "watcher", edit: subAllow("$SYS._INBOX.>"), also: excess(), entry: "$SYS._INBOX.>", witness: "$SYS._INBOX.rest"},
+		{name: "first token open", code: codeServers, edit: subAllow("*.FC.>"), also: excess(codeInbox, codeSystem), entry: "*.FC.>", witness: "$JS.FC.rest"},
+		passes(codeServers, "flow control answered", pubAllow("$JS.FC.S.c.>")),
+		passes(codeServers, "a restore", pubAllow("$JS.SNAPSHOT.RESTORE.S.>")),
+		passes(codeServers, "a subject of the application", subAllow("*.orders.new"), codeInbox, codeSystem),
+		passes(codeServers, "a publish that the broker refuses", pubAllow("$NRG.>")),
+
 		{name: "publish denied", code: codeMute, edit: all(pubAllow("orders.new"), pubDeny("orders.>")), also: excess(), entry: "orders.new"},
 		{name: "inbox denied", code: codeMute, edit: all(untagged, func(uc *jwt.UserClaims) {
 			uc.Sub = jwt.Permission{Allow: jwt.StringList{"_INBOX_n.>"}, Deny: jwt.StringList{">"}}
@@ -46,7 +61,7 @@ func plainFixtures() []fixture {
 
 		{name: "> beside every root denied", code: codeRawRoot, passes: true, edit: all(untagged, func(uc *jwt.UserClaims) {
 			uc.Pub = jwt.Permission{Allow: jwt.StringList{">"}, Deny: rawDenied}
-		}), also: []string{codeUnjudged, codeAllowAll, codeHeaders, "T101", "T102", "T103", "T111", "T118"}},
+		}), also: []string{codeUnjudged, codeAllowAll, codeServers, codeHeaders, "T101", "T102", "T103", "T111", "T118"}},
 		{name: "hears all requests", code: codeSystemUser, profile: "watcher", edit: subAllow("$SYS.REQ.>"), also: excess(codeRawRoot),
 			entry: "$SYS.REQ.>", witness: "$SYS.REQ.rest"},
 	}

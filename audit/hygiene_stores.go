@@ -141,7 +141,7 @@ func (a *auditor) systemGrant(p *Principal, d *Direction, e Entry) {
 
 func unplaced(p *Principal) string {
 	if p.Profile == "" {
-		return "; judged as a user outside the system account, for no profile says that it is of it"
+		return "; judged as a user outside the system account, for neither a profile nor an operator that was given says that it is of it"
 	}
 	return ""
 }

@@ -75,6 +75,9 @@ const (
 // try holds one allow entry to every rule of which it reaches a family.
 func (j *trial) try(dir int, d *Direction, e Entry) {
 	j.hits = j.set.index[dir].overlapping(e.Pattern, dir == subscribing, j.hits[:0])
+	if dir == publishing && ofDomain(e.Pattern) {
+		j.hits = j.set.abroad.overlapping(e.Pattern, false, j.hits)
+	}
 	for len(j.hits) > 0 {
 		n := 1
 		for n < len(j.hits) && j.hits[n].rule == j.hits[0].rule {

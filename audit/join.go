@@ -29,13 +29,13 @@ func (a *auditor) join(p *Principal) {
 		return
 	}
 	if !a.isSpace(p.Space) {
-		p.doubts = append(p.doubts, "no space is stated: not compared with what the profile compiles to")
+		p.unknown = append(p.unknown, "no space is stated: not compared with what the profile compiles to")
 		return
 	}
 	stated := a.stated(p, profile)
 	origins, unreached, err := a.origins(profile, stated, p.Space)
 	if err != nil {
-		p.doubts = append(p.doubts, "the stated identity does not fit the profile: "+oneLine(err))
+		p.unknown = append(p.unknown, "the stated identity does not fit the profile: "+oneLine(err))
 		return
 	}
 	near := grouped(origins)
@@ -121,7 +121,7 @@ func under(origins []origin, dir compile.Dir, e subject.Entry) []string {
 
 func (a *auditor) excess(p *Principal, e Entry, dir compile.Dir, unreached []string) {
 	if len(unreached) > 0 {
-		p.doubts = append(p.doubts, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e, strings.Join(unreached, ", ")))
+		p.unknown = append(p.unknown, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e, strings.Join(unreached, ", ")))
 		return
 	}
 	a.report(p, codeExcess, e, e.Pattern.Witness(), fmt.Sprintf("no row of profile %s gives this %s entry", p.Profile, dir))
@@ -166,7 +166,7 @@ func (a *auditor) missingDenies(p *Principal, profile *contract.Profile, origins
 // unconditional reports whether a row gives this origin to every holder: no condition, no list of a parameter, nothing unknown.
 func (a *auditor) unconditional(o *origin) bool {
 	row := a.rows[o.row]
-	return row.Deny && len(row.When) == 0 && !slices.Contains(o.tokens, hole) &&
+	return row.Deny && len(row.When) == 0 && !slices.ContainsFunc(o.tokens, isHole) &&
 		!slices.ContainsFunc(row.Each, func(e contract.Each) bool { return e.Path != nil })
 }
 

@@ -10,18 +10,24 @@ import (
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
-// hole stands in an origin for what a parameter that the credential does not state would give: one or more tokens.
-const hole = ""
+// What stands in an origin for what a parameter that the credential does not state would give: one or more literal tokens, just one of
+// them where no name of several can stand there, or any tokens where the grammar of what the row writes there admits wildcards.
+const (
+	hole      = ""
+	tokenHole = "\x00"
+	wildHole  = "\x01"
+)
+
+func isHole(token string) bool { return token == hole || token == tokenHole || token == wildHole }
 
 // origin is an entry that a row of a profile can compile to for the holder of a credential.
 type origin struct {
 	dir    compile.Dir
 	deny   bool
-	tokens []string // hole where the value is not known
+	tokens []string // a hole where the value is not known
 	queue  string
 	row    string
 	open   []int // indexes of tokens that hold a placeholder of a stated value
-	wild   bool  // a hole takes wildcards: the row writes a parameter whose grammar admits them
 }
 
 // differ puts holes where another identity gives another token; false where the two are not of one length.
@@ -45,11 +51,43 @@ func (o *origin) differ(second *compile.Grant) bool {
 func (o *origin) pattern() subject.Pattern {
 	tokens := slices.Clone(o.tokens)
 	for i, t := range tokens {
-		if t == hole {
+		if isHole(t) {
 			tokens[i] = "*"
 		}
 	}
 	return subject.Pattern(strings.Join(tokens, "."))
+}
+
+// settle says what each hole takes, by what the row gives to a sample that has a wildcard wherever a grammar admits it, and a name of two
+// tokens wherever one of several is. Where no grant of that sample is comparable, all holes take wildcards if the row may write any.
+func (o *origin) settle(widest []*compile.Grant, may bool) {
+	wild, known := make([]bool, len(o.tokens)), false
+	for _, g := range widest {
+		tokens := g.Entry.Pattern.Tokens()
+		if len(tokens) != len(o.tokens) || g.Dir != o.dir {
+			continue
+		}
+		same := true
+		for i, t := range o.tokens {
+			same = same && (t == hole || t == tokens[i])
+		}
+		if !same {
+			continue
+		}
+		known = true
+		for i := range wild {
+			wild[i] = wild[i] || !isToken(tokens[i])
+		}
+	}
+	for i, t := range o.tokens {
+		switch {
+		case t != hole:
+		case wild[i] || !known && may:
+			o.tokens[i] = wildHole
+		case known:
+			o.tokens[i] = tokenHole
+		}
+	}
 }
 
 func isScalar(t *contract.Type) bool {
@@ -78,19 +116,15 @@ func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
 	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens || o.apart(tokens) {
 		return false, false
 	}
-	how := literally
-	if o.wild {
-		how = 0
-	}
-	exact = align(o.tokens, tokens, how)
-	return exact, exact || align(o.tokens, tokens, how|covering)
+	exact = align(o.tokens, tokens, 0)
+	return exact, exact || align(o.tokens, tokens, covering)
 }
 
 // apart reports whether a literal token ahead of all holes and wildcards tells the two apart, as it most often does.
 func (o *origin) apart(tokens []string) bool {
 	for i, t := range o.tokens {
 		switch {
-		case t == hole || t == ">":
+		case isHole(t) || t == ">":
 			return false
 		case i >= len(tokens) || t != "*" && t != tokens[i]:
 			return true
@@ -104,28 +138,28 @@ type alignment int
 
 const (
 	covering  alignment = 1 << iota // "*" also takes any one token and a final ">" all that are left
-	literally                       // a hole takes no wildcard
+	literally                       // no hole takes a wildcard
 )
 
-// align matches own against at most maxTokens tokens, where a hole takes one or more of them.
+// align matches own against at most maxTokens tokens.
 func align(own, tokens []string, how alignment) bool {
 	all := uint64(2)<<len(tokens) - 1
 	at := uint64(1) // bit n: what was matched so far may end before token n
 	for _, o := range own {
-		if o == hole && how&literally != 0 {
+		if o == hole || o == wildHole && how&literally != 0 {
 			if at = literalEnds(at, tokens); at == 0 {
 				return false
 			}
 			continue
 		}
-		if o == hole || how&covering != 0 && o == ">" {
+		if o == wildHole || how&covering != 0 && o == ">" {
 			at = all &^ (at&-at<<1 - 1) // any end behind the first
 			continue
 		}
 		var next uint64
 		for rest := at; rest != 0; rest &= rest - 1 {
 			n := bits.TrailingZeros64(rest)
-			if n < len(tokens) && (o == tokens[n] || how&covering != 0 && o == "*" && tokens[n] != ">") {
+			if n < len(tokens) && (o == tokens[n] || o == tokenHole && isToken(tokens[n]) || how&covering != 0 && o == "*" && tokens[n] != ">") {
 				next |= 2 << n
 			}
 		}
@@ -160,7 +194,7 @@ func grouped(list []origin) *groups {
 	g := &groups{named: map[string][]*origin{}}
 	for i := range list {
 		o := &list[i]
-		if len(o.tokens) <= telling || slices.ContainsFunc(o.tokens[:telling+1], func(t string) bool { return t == hole || t == "*" || t == ">" }) {
+		if len(o.tokens) <= telling || slices.ContainsFunc(o.tokens[:telling+1], func(t string) bool { return isHole(t) || t == "*" || t == ">" }) {
 			g.any = append(g.any, o)
 		} else {
 			g.named[o.tokens[telling]] = append(g.named[o.tokens[telling]], o)

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // fleet writes credentials into a directory and audits them all.
@@ -197,6 +198,77 @@ func TestBaselineCounts(t *testing.T) {
 	}
 }
 
+// TestBaselineGrowth: what became worse than it was known to be counts, what became less does not.
+func TestBaselineGrowth(t *testing.T) {
+	t.Parallel()
+	denies := func(list ...subject.Pattern) func(*Finding) { return func(f *Finding) { f.denies = list } }
+	reaches := func(list ...string) func(*Finding) { return func(f *Finding) { f.reach = list } }
+	severe := func(severity string) func(*Finding) { return func(f *Finding) { f.Severity = severity } }
+	same := func(*Finding) {}
+	for _, tt := range []struct {
+		name        string
+		before, now func(*Finding)
+		want        string
+	}{
+		{"the same", same, same, "0 errors, 1 known, 0 stale"},
+		{"more severe", severe(Warning), same, "1 errors, 0 known, 1 stale"},
+		{"less severe", same, severe(Warning), "0 errors, 1 known, 0 stale"},
+		{"a deny less", denies("$KV.a.>"), same, "1 errors, 0 known, 1 stale"},
+		{"a narrower deny", denies("$KV.a.>"), denies("$KV.a.b"), "1 errors, 0 known, 1 stale"},
+		{"a deny more", denies("$KV.a.>"), denies("$KV.a.>", "$KV.b.>"), "0 errors, 1 known, 0 stale"},
+		{"a wider deny", denies("$KV.a.>"), denies("$KV.>"), "0 errors, 1 known, 0 stale"},
+		{"a deny in two parts", denies("$KV.a.>"), denies("$KV.a.*", "$KV.a.*.>"), "0 errors, 1 known, 0 stale"},
+		{"a deny of another inbox", denies("_INBOX_nonce1.>"), denies("_INBOX_nonce2.>"), "1 errors, 0 known, 1 stale"},
+		{"another store", reaches("status", "A"), reaches("status", "A", "B"), "1 errors, 0 known, 1 stale"},
+		{"a store less", reaches("status", "A", "B"), reaches("status", "A"), "0 errors, 1 known, 0 stale"},
+	} {
+		f := func(edit func(*Finding)) Finding {
+			f := Finding{Code: "A004", Severity: Error, Subject: "x", Entry: "$KV.>", Dir: dirPub, Rows: []string{}}
+			edit(&f)
+			return f
+		}
+		b, err := (&Report{Findings: []Finding{f(tt.before)}}).NewBaseline(filepath.Join(t.TempDir(), "b.json"), Warning)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Report{Findings: []Finding{f(tt.now)}, whole: true}
+		r.Known(b)
+		if got := states(r); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestBaselineLimits: what a baseline keeps of denies is that of the entry's own direction and queue, whoever minted it anew.
+func TestBaselineLimits(t *testing.T) {
+	t.Parallel()
+	of := func(nonce string, deny ...string) []string {
+		uc := minted(t, testContract(t), nonce)
+		uc.Pub, uc.Sub = jwt.Permission{Allow: jwt.StringList{"$KV.>"}, Deny: deny}, jwt.Permission{Allow: jwt.StringList{"_INBOX_" + nonce + ".>"}, Deny: jwt.StringList{"$KV.x.>"}}
+		r, err := Bytes(Config{Contract: testContract(t), Now: now()}, "u.jwt", signed(t, uc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Code == codeRawRoot && f.Dir == dirPub {
+				return f.limits()
+			}
+		}
+		t.Fatal("no finding on the entry")
+		return nil
+	}
+	for _, tt := range []struct{ got, want []string }{
+		{of("n1"), nil},
+		{of("n1", "other.>"), nil},
+		{of("n1", "$KV.a.>", "other"), []string{"$KV.a.>"}},
+		{of("n1", "$KV.n1.>"), of("n2", "$KV.n2.>")},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestBaselineNever: what could not be judged is in no baseline, nor what is waived, nor a finding less severe than asked for.
 func TestBaselineNever(t *testing.T) {
 	t.Parallel()
@@ -232,7 +304,7 @@ func TestBaselineHoldsNoSecret(t *testing.T) {
 func TestBaselineRefused(t *testing.T) {
 	t.Parallel()
 	head := `{"schema":"cotalctl/baseline/v1","findings":[`
-	entry := `{"code":"A004","file":"a","subject":"s","entry":"e","about":""}`
+	entry := `{"code":"A004","file":"a","subject":"s","entry":"e","about":"","severity":"error"}`
 	dir := t.TempDir()
 	for i, tt := range []struct{ text, want string }{
 		{"", "1:1: baseline: is not readable JSON"},
@@ -247,6 +319,7 @@ func TestBaselineRefused(t *testing.T) {
 		{`{"schema":"cotalctl/baseline/v1","findings":[],"more":1}`, `unknown field "more"`},
 		{head + "\n " + `{"code":"A004","extra":1}]}`, `2:2: baseline: json: unknown field "extra"`},
 		{head + entry + ",\n" + entry + "]}", "2:1: baseline: the entry stands twice, also at "},
+		{head + "\n" + `{"code":"A004","file":"a","subject":"s","entry":"e","about":""}]}`, `2:1: baseline: entry, got severity "", want error, warning or note`},
 		{head + "\n" + `{"code":"A013"}]}`, "2:1: baseline: entry of A013"},
 		{head + "\n" + `{"code":""}]}`, `2:1: baseline: entry, got code ""`},
 		{head + "\n" + `{"code":"A004","count":0}]}`, "count 0"},
@@ -256,9 +329,9 @@ func TestBaselineRefused(t *testing.T) {
 		{head + "\n" + entry + ",\n{\"code\":\"A004\",\n\"code\":\"A005\"}]}", "4:6: baseline: is not readable JSON: a key stands twice"},
 		{head + "\n{\"code\":\"A004\",\n\"count\":\"two\"}]}", "3:13: baseline: json: cannot unmarshal string"},
 		{"{\"schema\":\"cotalctl/baseline/v1\",\n\"findings\":5}", "2:12: baseline: json: cannot unmarshal number"},
-		{head + "\n" + `{"code":"A060","file":""}]}`, "2:1: baseline: entry of A060, got no file, want the file"},
-		{head + "\n" + `{"code":"Z999","file":"a"}]}`, `2:1: baseline: entry, got code "Z999", want the code of a rule`},
-		{head + "\n" + `{"code":"A004","file":"a","subject":"s","entry":"e","dir":"up","about":""}]}`, `2:1: baseline: entry, got dir "up", want pub, sub or none`},
+		{head + "\n" + `{"code":"A060","file":"","severity":"error"}]}`, "2:1: baseline: entry of A060, got no file, want the file"},
+		{head + "\n" + `{"code":"Z999","file":"a","severity":"error"}]}`, `2:1: baseline: entry, got code "Z999", want the code of a rule`},
+		{head + "\n" + `{"code":"A004","file":"a","subject":"s","entry":"e","dir":"up","about":"","severity":"error"}]}`, `2:1: baseline: entry, got dir "up", want pub, sub or none`},
 	} {
 		file := filepath.Join(dir, fmt.Sprintf("%d.json", i))
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
 // userKey is the public key of a user, which is another one whenever a credential is minted anew.
@@ -34,9 +35,14 @@ func (k known) compare(o known) int {
 	return slices.Compare(k.fields(), o.fields())
 }
 
+// shared reports whether a finding stands for all credentials of a profile: it is the same whoever is the first of them.
+func (f *Finding) shared() bool {
+	return (f.Code == codeResidual || f.declaredBy != "") && f.profile != "" && f.read
+}
+
 // known is the finding as a baseline in dir knows it.
 func (f *Finding) known(dir string) known {
-	if (f.Code == codeResidual || f.declaredBy != "") && f.profile != "" && f.read { // whoever is the first of those who hold the rows
+	if f.shared() {
 		return known{Code: f.Code, Subject: f.profile, Dir: f.Dir, About: strings.Join(f.Rows, ", ")}
 	}
 	k := known{Code: f.Code, Subject: lastingName(f.Subject), Entry: f.lasting(f.Entry), Dir: f.Dir}
@@ -75,6 +81,34 @@ func (f *Finding) lasting(text string) string {
 	}
 	text = strings.ReplaceAll(text, inboxPrefix+"_{user}", inboxPrefix+"_{inbox}")
 	return moment.ReplaceAllString(text, "{time}")
+}
+
+// limiting are the denies that withhold a part of an entry. What an entry of both directions lacks in one is not withheld: each deny of
+// it says its direction.
+func (p *Principal) limiting(e Entry) []subject.Pattern {
+	var out []subject.Pattern
+	if e.Pattern == "" || len(p.Pub.Deny)+len(p.Sub.Deny) == 0 {
+		return nil
+	}
+	for _, d := range p.directions() {
+		if e.dir != "" && e.dir != d.dir {
+			continue
+		}
+		wide := e.Pattern
+		if d == &p.Sub {
+			wide = subject.Widen(wide)
+		}
+		for _, deny := range p.denied(d, e.Queue) {
+			switch {
+			case !subject.Overlaps(deny, wide):
+			case e.dir == "":
+				out = append(out, subject.Pattern(d.dir)+"."+deny)
+			default:
+				out = append(out, deny)
+			}
+		}
+	}
+	return out
 }
 
 // fingerprint is a digest of what the finding is known by.
@@ -117,9 +151,9 @@ func (a *auditor) lastingIdentity(p *Principal) string {
 	return strings.Join(out, " ")
 }
 
-// lasting completes a finding with what it is known by.
-func (a *auditor) lasting(p *Principal, f *Finding) {
-	f.profile = p.Profile
+// lasting completes a finding about an entry with what it is known by.
+func (a *auditor) lasting(p *Principal, e Entry, f *Finding) {
+	f.profile, f.denies = p.Profile, p.limiting(e)
 	if p.File == "" {
 		return
 	}

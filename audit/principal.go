@@ -33,6 +33,7 @@ type Principal struct {
 	jwt      string            // as read, never printed
 	tags     map[string]string // of a JWT, as written
 	doubts   []string          // what could not be judged, and why
+	unknown  []string          // the same where what it may do was therefore not held to anything
 	untagged bool              // no profile is stated, beside a contract
 	unnamed  string            // a token that no entry names, once chosen
 	scope    *compile.Scope    // that it was compiled with, nil for what was read
@@ -142,7 +143,7 @@ func (p *Principal) reaches(d *Direction, e Entry, family subject.Pattern, excep
 	if d == &p.Sub {
 		pattern = subject.Widen(pattern)
 	}
-	if !subject.Overlaps(pattern, family) || strings.HasPrefix(string(family), longAck) && shortAck(pattern) { // most do not: ask this first
+	if !subject.Overlaps(pattern, family) || otherShape(pattern, family) { // most do not: ask this first
 		return "", false
 	}
 	denied := p.denied(d, e.Queue)

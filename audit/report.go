@@ -29,6 +29,15 @@ func (a *auditor) reportAs(p *Principal, code, severity string, e Entry, witness
 	a.add(p, e, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Witness: witness, Message: contract.Redact(message), declaredBy: residual})
 }
 
+// unknown reports what could not be judged and might be anything: that is no pass.
+func (a *auditor) unknown(p *Principal, message, hint string) {
+	n := len(a.out.Findings)
+	a.reportAs(p, codeUnjudged, Error, Entry{}, "", message)
+	if len(a.out.Findings) > n && hint != "" {
+		a.out.Findings[n].Hint = hint
+	}
+}
+
 // hinted is report with a hint of the finding's own.
 func (a *auditor) hinted(p *Principal, code string, e Entry, witness, message, hint string) {
 	n := len(a.out.Findings)
@@ -54,7 +63,7 @@ func (a *auditor) excused(rows []string, code string) (residual, row string) {
 
 // add completes a finding with what it is about and keeps it once.
 func (a *auditor) add(p *Principal, e Entry, f Finding) {
-	a.lasting(p, &f)
+	a.lasting(p, e, &f)
 	f.Subject, f.Rows, f.File = p.Name, append([]string{}, e.Rows...), p.File
 	if at := cmp.Or(e.at, p.at); at != (spot{}) {
 		f.File, f.Line = at.file, at.line

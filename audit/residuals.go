@@ -183,7 +183,7 @@ func (a *auditor) bear(p *Principal, b borneRow, shown func(string) string) {
 	if f.File == "" {
 		f.File, f.Line = b.row.Pos.File, b.row.Pos.Line
 	}
-	a.lasting(p, &f)
+	a.lasting(p, b.entry, &f)
 	a.out.Findings = append(a.out.Findings, f)
 }
 

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -33,6 +34,7 @@ type ruleset struct {
 	rules    []rule
 	index    [2]index
 	terms    []int    // rules about what a JWT states beside its entries
+	abroad   index    // of families below the API of a domain, to which most entries are nothing
 	params   []string // that identity-token rules name
 	involved map[string][]involvement
 	profiles map[string]*contract.Profile // of the contract
@@ -71,7 +73,11 @@ func (s *ruleset) add(r rule) {
 	if r.Kind != KindDenyPresent { // it is about what no allow entry says
 		for dir := range r.families {
 			for i, family := range r.families[dir] {
-				s.index[dir].add(family, ref{n, i})
+				if x := &s.index[dir]; !strings.HasPrefix(string(family), domainAPIRoot) {
+					x.add(family, ref{n, i})
+				} else {
+					s.abroad.add(family, ref{n, i})
+				}
 			}
 		}
 	}
@@ -162,7 +168,8 @@ func patterns(scope *compile.Scope, list []contract.Template) ([]subject.Pattern
 	return out, nil
 }
 
-// verbFamilies are the subjects on which verbs act on resources, or on whatever stream where none is named, each with its verb.
+// verbFamilies are the subjects on which verbs act on resources, or on whatever stream where none is named, each with its verb: of the
+// account's own API, and of that of a domain, which reaches the same streams from beyond a leaf node.
 func verbFamilies(scope *compile.Scope, verbs, on []string) (families []subject.Pattern, verbOf []string, err error) {
 	streams := []string{"*"}
 	if len(on) > 0 {
@@ -184,6 +191,9 @@ func verbFamilies(scope *compile.Scope, verbs, on []string) (families []subject.
 			for _, stream := range streams {
 				for _, p := range verbPatterns(v, stream) {
 					families, verbOf = append(families, p), append(verbOf, v.Name)
+					if rest, api := strings.CutPrefix(string(p), apiRoot); api {
+						families, verbOf = append(families, subject.Pattern(domainAPIRoot+rest)), append(verbOf, v.Name)
+					}
 				}
 				if v.Account {
 					break // it names no stream

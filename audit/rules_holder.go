@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"strings"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
@@ -56,7 +58,9 @@ func resolveBound(scope *compile.Scope, b contract.Bound, text func(contract.Tem
 		families, _, err := verbFamilies(scope, b.Verbs, b.On)
 		var out []boundary
 		for _, p := range families {
-			out = append(out, boundary{family: p})
+			if !strings.HasPrefix(string(p), domainAPIRoot) { // no row grants the API of a domain
+				out = append(out, boundary{family: p})
+			}
 		}
 		return out, err
 	}

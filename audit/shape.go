@@ -122,9 +122,12 @@ func (a *auditor) shape(profile *contract.Profile, open, fixed map[string]string
 					return s
 				}
 			}
-			for _, o := range paired(grants[0], grants[1], unsure) {
+			widest, err := a.grants(&held, widestOf(profile, first[i].Input), values, account)
+			if err != nil {
+				widest = nil // what all wildcards together give is not known
+			}
+			for _, o := range a.paired(profile, grants[0], grants[1], widest, unsure) {
 				reached[o.row] = true
-				o.wild = a.wild(profile, o.row)
 				if key := fmt.Sprintf("%s %t %q %q %s", o.dir, o.deny, o.tokens, o.queue, o.row); !seen[key] {
 					seen[key] = true
 					s.origins = append(s.origins, o)
@@ -149,10 +152,63 @@ func (a *auditor) grants(profile *contract.Profile, in compile.Input, stated map
 	return compile.Resolve(scope, account)
 }
 
+// widestOf is a sample with a wildcard wherever a grammar admits one, and a name of two tokens where it admits several.
+func widestOf(profile *contract.Profile, in compile.Input) compile.Input {
+	out := compile.Input{Values: maps.Clone(in.Values)}
+	widenFields(profile.Params, out.Values)
+	return out
+}
+
+func widenFields(fields []*contract.Param, values map[string]any) {
+	for _, f := range fields {
+		if v, ok := values[f.Name]; ok {
+			values[f.Name] = widenValue(f.Type, v)
+		}
+	}
+}
+
+func widenValue(t *contract.Type, v any) any {
+	switch v := v.(type) {
+	case string:
+		switch {
+		case t.Grammar == nil:
+		case t.Grammar.Tail:
+			return ">"
+		case t.Grammar.Star != contract.StarNone:
+			return "*"
+		case t.Grammar.Dotted && len(t.Grammar.AsToken) == 0:
+			return v + "." + v
+		}
+	case []any:
+		var out []any
+		for _, element := range v {
+			w := widenValue(t.Elem, element)
+			if text, is := w.(string); !is || !slices.Contains(out, any(text)) { // each stands once
+				out = append(out, w)
+			}
+		}
+		return out
+	case map[string]any:
+		out := maps.Clone(v)
+		if t.Record.Cases == nil {
+			widenFields(t.Record.Fields, out)
+		}
+		for name := range t.Record.Cases {
+			if fields, ok := out[name].(map[string]any); ok {
+				fields = maps.Clone(fields)
+				widenFields(t.Record.Cases[name], fields)
+				out[name] = fields
+			}
+		}
+		return out
+	}
+	return v
+}
+
 // paired makes origins of the grants of two identities, row by row. Rows that give the two different numbers of grants are
-// added to unsure: what they share is not known.
-func paired(first, second []compile.Grant, unsure map[string]bool) []origin {
-	mine, others := byRow(first), byRow(second)
+// added to unsure: what they share is not known. widest is the first one as [widestOf] makes it.
+func (a *auditor) paired(profile *contract.Profile, first, second, widest []compile.Grant, unsure map[string]bool) []origin {
+	mine, others, wide := byRow(first), byRow(second), byRow(widest)
 	for _, row := range slices.Concat(slices.Collect(maps.Keys(mine)), slices.Collect(maps.Keys(others))) {
 		if len(mine[row]) != len(others[row]) {
 			unsure[row] = true
@@ -165,6 +221,7 @@ func paired(first, second []compile.Grant, unsure map[string]bool) []origin {
 			unsure[o.row] = !o.differ(others[o.row][0])
 			others[o.row] = others[o.row][1:]
 		}
+		o.settle(wide[o.row], a.wild(profile, o.row))
 		out = append(out, o)
 		if closing, open := subject.Closing(g.Entry); open && g.Dir == compile.Sub && !g.Deny {
 			o.deny, o.tokens = true, append(slices.Clone(o.tokens[:len(o.tokens)-1]), closing.Pattern.Tokens()[len(o.tokens)-1:]...)

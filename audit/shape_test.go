@@ -131,6 +131,9 @@ func TestHoldersOfAConditionAreTold(t *testing.T) {
 		if diff := cmp.Diff(tt.want, codes(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.owner, diff)
 		}
+		if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == codeUnjudged && f.Severity != Error }) {
+			t.Errorf("%s: an entry that nothing was held to is no error", tt.owner)
+		}
 	}
 }
 
@@ -142,9 +145,12 @@ func TestAlign(t *testing.T) {
 		if len(own) == 0 || len(tokens) == 0 {
 			return len(own) == len(tokens)
 		}
-		if own[0] == hole || covers && own[0] == ">" {
+		if own[0] == tokenHole {
+			return isToken(tokens[0]) && search(own[1:], tokens[1:], how)
+		}
+		if isHole(own[0]) || covers && own[0] == ">" {
 			for n := 1; n <= len(tokens); n++ {
-				if own[0] == hole && how&literally != 0 && !isToken(tokens[n-1]) {
+				if (own[0] == hole || own[0] == wildHole && how&literally != 0) && !isToken(tokens[n-1]) {
 					return false
 				}
 				if search(own[1:], tokens[n:], how) {
@@ -169,7 +175,7 @@ func TestAlign(t *testing.T) {
 		return out
 	}
 	cases, hits := 0, 0
-	for _, own := range lists([]string{hole, "a", "*", ">"}) {
+	for _, own := range lists([]string{hole, tokenHole, wildHole, "a", "*", ">"}) {
 		for _, tokens := range lists([]string{"a", "b", "*", ">"}) {
 			for _, how := range []alignment{0, covering, literally, covering | literally} {
 				got, want := align(own, tokens, how), search(own, tokens, how)

@@ -93,6 +93,11 @@ func (c *auditCmd) judge(a *app, cfg audit.Config) error {
 			return err
 		}
 	}
+	if c.Write != "" {
+		if err := audit.BaselineTarget(c.Write); err != nil {
+			return err
+		}
+	}
 	var report *audit.Report
 	if len(c.Paths) == 0 {
 		report, err = audit.Contract(cfg)

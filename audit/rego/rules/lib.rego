@@ -65,6 +65,17 @@ other_shape(pattern, family) if {
 	}
 }
 
+domain_api := "$JS.*.API."
+
+# what names another tree of the server, such as $JS.FC.>, is no API of a domain of this name.
+other_shape(pattern, family) if {
+	startswith(family, domain_api)
+	tokens := split(pattern, ".")
+	count(tokens) > 2
+	tokens[1] in {"API", "ACK", "FC", "EVENT", "SNAPSHOT"}
+	tokens[2] != "API"
+}
+
 # literal: one token of a subject without a wildcard.
 literal(t) if {
 	t != ""
