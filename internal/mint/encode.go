@@ -37,6 +37,30 @@ func (i *Issuer) appendPayload(b []byte, r *Request, t terms, subject string) ([
 	b = i.appendClaims(b, r.Name, t, subject, "")
 	b = i.appendClaims(b[:0], r.Name, t, subject, tokenID(b))
 	b = append(b[:len(b)-1], `,"nats":{`...)
+	if !r.Scoped {
+		var err error
+		if b, err = appendLimits(b, r, t); err != nil {
+			return b, err
+		}
+	}
+	if i.account != i.public {
+		b = append(append(append(b, `"issuer_account":"`...), i.account...), `",`...)
+	}
+	if len(r.Tags) > 0 {
+		b = append(b, `"tags":`...)
+		for n, tag := range r.Tags {
+			b = append(b, "[,"[min(n, 1)])
+			b = appendText(b, tag)
+		}
+		b = append(b, "],"...)
+	}
+	b = append(b, `"type":"`+jwt.UserClaim+`","version":`...)
+	return append(strconv.AppendInt(b, claimsVersion, 10), "}}"...), nil
+}
+
+// appendLimits writes the permissions and limits, with the comma after them. A user of a scoped key has none: the broker refuses it
+// otherwise.
+func appendLimits(b []byte, r *Request, t terms) ([]byte, error) {
 	if r.Prepared != nil {
 		b = append(b, r.Prepared.json...)
 	} else {
@@ -46,20 +70,7 @@ func (i *Issuer) appendPayload(b []byte, r *Request, t terms, subject string) ([
 		}
 	}
 	b = strconv.AppendInt(append(b, `,"subs":`...), t.subs, 10)
-	b = append(b, `,"data":-1,"payload":-1,"allowed_connection_types":`+connectionTypes...)
-	if i.account != i.public {
-		b = append(append(append(b, `,"issuer_account":"`...), i.account...), '"')
-	}
-	if len(r.Tags) > 0 {
-		b = append(b, `,"tags":`...)
-		for n, tag := range r.Tags {
-			b = append(b, "[,"[min(n, 1)])
-			b = appendText(b, tag)
-		}
-		b = append(b, ']')
-	}
-	b = append(b, `,"type":"`+jwt.UserClaim+`","version":`...)
-	return append(strconv.AppendInt(b, claimsVersion, 10), "}}"...), nil
+	return append(b, `,"data":-1,"payload":-1,"allowed_connection_types":`+connectionTypes+`,`...), nil
 }
 
 // appendClaims writes the registered claims as one JSON object; an empty id is left out.

@@ -65,6 +65,9 @@ func (i *Issuer) Mint(r Request) (*Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Scoped && i.account == i.public {
+		return nil, refuse("scoped user of profile "+r.Profile.Name, "the account's identity key", "a signing key with a scope", "an identity key has no scope, and the user would have every permission")
+	}
 	user, err := newUser(r.UserSeed, r.UserPublic)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,11 @@ func (i *Issuer) Mint(r Request) (*Credential, error) {
 		return nil, err
 	}
 	if size := encodedSize(len(s.payload)); size > terms.gate {
-		return nil, &GateError{Profile: r.Profile.Name, Size: size, Gate: terms.gate, Widest: costs(r.set())}
+		refusal := &GateError{Profile: r.Profile.Name, Size: size, Gate: terms.gate}
+		if !r.Scoped {
+			refusal.Widest = costs(r.set())
+		}
+		return nil, refusal
 	}
 	if err := i.sign(s); err != nil {
 		return nil, fmt.Errorf("signing with %s: %w", i.public, err)
