@@ -15,19 +15,20 @@ import (
 // what was fixed when it was made stands as text. The broker puts a user's tags in when it connects.
 type Template struct {
 	Set  *PermissionSet
-	Tags []*Tag // that users carry, by name; a user key is no tag
+	Tags []*Tag   // that users carry, by name
+	Keys []string // parameters that are the user's own public key, and so no tag
 
 	row map[string]*contract.Row // by id, for messages
 }
 
 // Tag is a tag that the users of a template carry.
 type Tag struct {
-	Name     string // as the broker looks it up: in lower case
-	Param    string // the parameter whose value it is; "" for a joined tag
-	Row      string // of a joined tag: the row for each of whose bindings it has one value
-	Text     string // of a joined tag: what a value is made of, in the words of the contract
-	Several  bool   // a user may carry several values
-	Required string // the row that cannot stand without it, "" where a user may lack it
+	Name     string `json:"name"`     // as the broker looks it up: in lower case
+	Param    string `json:"param"`    // the parameter whose value it is; "" for a joined tag
+	Row      string `json:"row"`      // of a joined tag: the row for each of whose bindings it has one value
+	Text     string `json:"text"`     // of a joined tag: what a value is made of, in the words of the contract
+	Several  bool   `json:"several"`  // a user may carry several values
+	Required string `json:"required"` // the row that cannot stand without it, "" where a user may lack it
 
 	dotted bool              // a value may be several tokens
 	gram   *contract.Grammar // of a parameter's tag
@@ -62,7 +63,12 @@ func NewTemplate(c *contract.Contract, topology *contract.Topology, profile *con
 	space, _ := t.s.Param(SpaceParam)
 	set := &PermissionSet{Contract: c.Name, Profile: profile.Name, Space: space, Topology: topology.Name, Account: account}
 	set.Pub, set.Sub = templateList(grants, Pub), templateList(grants, Sub)
-	out := &Template{Set: set, Tags: t.used(set), row: map[string]*contract.Row{}}
+	out := &Template{Set: set, Tags: t.used(set), Keys: []string{}, row: map[string]*contract.Row{}}
+	for _, name := range contract.SortedKeys(t.tags.open) {
+		if t.tags.open[name].op == subjectOperation {
+			out.Keys = append(out.Keys, name)
+		}
+	}
 	for _, row := range c.Rows {
 		out.row[row.ID] = row
 	}
