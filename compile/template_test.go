@@ -58,6 +58,7 @@ type templateCase struct {
 	name     string
 	profile  *contract.Profile
 	template *compile.Template
+	scope    *compile.Scope
 	flat     *compile.PermissionSet
 	tags     []string
 }
@@ -106,7 +107,7 @@ func bothForms(t *testing.T, c *contract.Contract, topology *contract.Topology, 
 	if err != nil {
 		tags = nil
 	}
-	return templateCase{name, p, template, flat, tags}
+	return templateCase{name, p, template, s, flat, tags}
 }
 
 // TestTemplatesAreTheProfile: whoever holds a template's tags has exactly the entries that the same parameters give without it, for
@@ -121,7 +122,7 @@ func TestTemplatesAreTheProfile(t *testing.T) {
 					lacking++
 					return
 				}
-				if err := tt.template.Same(tt.flat, tt.tags, compile.PlaceholderKey); err != nil {
+				if err := tt.template.Same(tt.scope, tt.tags, compile.PlaceholderKey); err != nil {
 					t.Errorf("%s/%s: %s: %v", name, topology.Name, tt.name, err)
 				}
 				same++

@@ -144,12 +144,22 @@ func expandEntry(entry string, tags []string, userKey string, deny bool) ([]stri
 	return out, nil
 }
 
-// Same reports that the template gives a user exactly the entries of the set that the same parameters compile to without it.
-func (t *Template) Same(flat *PermissionSet, tags []string, userKey string) error {
+// Same reports that the template gives a user of these tags exactly what the scope's own parameters resolve to, no entry more and
+// none less, before either form is made smaller.
+func (t *Template) Same(s *Scope, tags []string, userKey string) error {
 	set, err := t.Expand(tags, userKey)
 	if err != nil {
 		return err
 	}
+	grants, err := Resolve(s, t.Set.Account)
+	if err == nil {
+		grants, err = Close(grants)
+	}
+	if err != nil {
+		return err
+	}
+	flat := &PermissionSet{}
+	flat.Pub, flat.Sub = Minimize(grants)
 	var probs contract.Problems
 	name := [4]string{"publish allow", "publish deny", "subscribe allow", "subscribe deny"}
 	got, want := set.lists(), flat.lists()
@@ -160,14 +170,24 @@ func (t *Template) Same(flat *PermissionSet, tags []string, userKey string) erro
 	return probs.Err()
 }
 
+// differs finds entries of a list that the other one does not hold: as an entry with this queue, or a plain one in all of its plain
+// entries together.
 func (t *Template) differs(what string, list, from []Entry) contract.Problems {
+	var plain []subject.Pattern
+	for _, f := range from {
+		if f.Queue == "" {
+			plain = append(plain, subject.Pattern(f.Pattern))
+		}
+	}
 	var probs contract.Problems
 	for _, e := range list {
-		if !slices.ContainsFunc(from, func(f Entry) bool { return f.Pattern == e.Pattern && f.Queue == e.Queue }) {
-			row := t.row[e.Rows[0]]
-			probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the template " + what, Got: quote(e.String()), Want: "the same authority in both forms",
-				Hint: "mint without a template"})
+		same := slices.ContainsFunc(from, func(f Entry) bool { return f.Pattern == e.Pattern && f.Queue == e.Queue })
+		if same || e.Queue == "" && subject.CoveredBy(subject.Pattern(e.Pattern), plain) {
+			continue
 		}
+		row := t.row[e.Rows[0]]
+		probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the template " + what, Got: quote(e.String()), Want: "the same authority in both forms",
+			Hint: "mint without a template"})
 	}
 	return probs
 }

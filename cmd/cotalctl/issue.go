@@ -51,7 +51,7 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 		r.Tags, err = scope.Tags()
 	} else {
 		r.Scoped = true
-		r.Tags, err = scopedTags(o.template, scope, sets[0], public)
+		r.Tags, err = scopedTags(o.template, scope, public)
 	}
 	if err != nil {
 		return nil, err
@@ -60,10 +60,10 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 }
 
 // scopedTags are the tags with which the template gives its user what the parameters compile to, neither more nor less.
-func scopedTags(t *compile.Template, scope *compile.Scope, flat *compile.PermissionSet, public string) ([]string, error) {
+func scopedTags(t *compile.Template, scope *compile.Scope, public string) ([]string, error) {
 	tags, err := t.UserTags(scope)
 	if err == nil {
-		err = t.Same(flat, tags, public)
+		err = t.Same(scope, tags, public)
 	}
 	if err != nil {
 		return nil, refused(err, "")

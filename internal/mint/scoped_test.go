@@ -55,7 +55,7 @@ func agentForms(t *testing.T, space string, values map[string]any, fixed ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := template.Same(set, tags, user.public); err != nil {
+	if err := template.Same(s, tags, user.public); err != nil {
 		t.Fatal(err)
 	}
 	plain, err := s.Tags()
