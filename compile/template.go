@@ -37,7 +37,7 @@ type Tag struct {
 
 // fixHint says what to do about what a template cannot leave open.
 func fixHint(names ...string) string {
-	return "fix " + strings.Join(names, ", ") + " in the template, with --set or in -f FILE (--set NAME= is the empty list, in a file null is no value): it then is for holders with that value alone"
+	return "fix " + strings.Join(names, ", ") + " in the template, with --set or in -f FILE (there [] is the empty list, and null no value): it then is for holders with that value alone"
 }
 
 // NewTemplate compiles a profile for the scope of a signing key in one account ("" is the profile's own). The values of fixed

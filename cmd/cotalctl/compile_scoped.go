@@ -41,7 +41,7 @@ func (c *compileCmd) templates(a *app, ct *contract.Contract, topology *contract
 	for _, account := range accounts {
 		t, err := compile.NewTemplate(ct, topology, profile, in, account)
 		if err != nil {
-			return badInput(err)
+			return noTemplate(err)
 		}
 		text, err := json.Marshal(t.Scope(strings.Repeat("A", 56), profile.Name, "", profile))
 		if err != nil {

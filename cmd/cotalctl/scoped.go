@@ -75,7 +75,7 @@ func (c *provisionScopedCmd) Run(a *app) error {
 	}
 	delete(next.Params, compile.SpaceParam)
 	if _, err := w.template(next, in.Pos); err != nil {
-		return badInput(err)
+		return noTemplate(err)
 	}
 	return w.provisionScoped(next, c.planFlags)
 }
@@ -214,6 +214,15 @@ func fixed(k trust.ScopedKey, space string, pos map[string]contract.Pos) compile
 		}
 	}
 	return in
+}
+
+// noTemplate is a refusal where a row cannot be a template; what is wrong with the parameters themselves is as elsewhere.
+func noTemplate(err error) error {
+	var probs contract.Problems
+	if errors.As(err, &probs) && slices.ContainsFunc(probs, func(p *contract.Problem) bool { return p.Row != "" }) {
+		return refused(err, "")
+	}
+	return badInput(err)
 }
 
 func (w *spaceWork) template(k trust.ScopedKey, pos map[string]contract.Pos) (*compile.Template, error) {

@@ -114,11 +114,7 @@ func newUser(seed []byte, public string) (userKey, error) {
 		return userKey{}, refuse("user key", "a seed and a public key", "one of them", "")
 	case len(seed) == ed25519.SeedSize:
 		key := ed25519.NewKeyFromSeed(seed)
-		encoded, err := nkeys.Encode(nkeys.PrefixByteUser, key[ed25519.SeedSize:])
-		if err != nil {
-			return userKey{}, fmt.Errorf("user key: %w", err)
-		}
-		return userKey{public: string(encoded), key: key}, nil
+		return userKey{public: userPublic(ed25519.PublicKey(key[ed25519.SeedSize:])), key: key}, nil
 	case len(seed) != 0:
 		return userKey{}, refuse("user seed", fmt.Sprintf("%d bytes", len(seed)), "32 bytes of raw key material", "give the bytes, not their nkey text")
 	case !nkeys.IsValidPublicUserKey(public):
