@@ -44,16 +44,12 @@ func TagRules(c *contract.Contract, topology *contract.Topology, p *contract.Pro
 			expr := x.template(tag.joined.span, x.iterated(tag.joined.row.Each))
 			out[name] = &TagRule{About: tag.Text, Optional: true, expr: regexp.MustCompile("^(?:" + expr + ")$")}
 		case len(tag.gram.AsToken) > 0:
-			out[name] = &TagRule{About: tag.about(), Optional: tag.optional(tags), expr: regexp.MustCompile("^(?:" + grammarExpr(tag.gram) + ")$"), most: tag.gram.Max}
+			out[name] = &TagRule{About: tag.about(), Optional: tag.Optional, expr: regexp.MustCompile("^(?:" + grammarExpr(tag.gram) + ")$"), most: tag.gram.Max}
 		default:
-			out[name] = &TagRule{About: tag.about(), Optional: tag.optional(tags), gram: tag.gram}
+			out[name] = &TagRule{About: tag.about(), Optional: tag.Optional, gram: tag.gram}
 		}
 	}
 	return out
-}
-
-func (tag *Tag) optional(tags *tagSet) bool {
-	return tag.Several || tags.open[tag.Param].param.Optional
 }
 
 // tagExpr writes templates as regular expressions over what their placeholders may be.

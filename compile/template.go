@@ -28,6 +28,7 @@ type Tag struct {
 	Row      string `json:"row"`      // of a joined tag: the row for each of whose bindings it has one value
 	Text     string `json:"text"`     // of a joined tag: what a value is made of, in the words of the contract
 	Several  bool   `json:"several"`  // a user may carry several values
+	Optional bool   `json:"optional"` // the parameter, or the iteration, may be without a value
 	Required string `json:"required"` // the row that cannot stand without it, "" where a user may lack it
 
 	dotted bool              // a value may be several tokens

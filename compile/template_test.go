@@ -272,3 +272,55 @@ func alike(t *testing.T, tt templateCase, flat, scoped *natstest.Raw, n *tally) 
 	}
 	return len(ops)
 }
+
+// TestStolenTemplateKey: who holds the key of a template writes any tag, and reaches what ADR 26 says: the literal text of an entry and
+// then anything, its own inbox alone, and no deny less.
+func TestStolenTemplateKey(t *testing.T) {
+	t.Parallel()
+	c := embedded(t)
+	topology, _ := c.Topology("single")
+	profile := c.Profiles["agent"]
+	template, err := compile.NewTemplate(c, topology, profile, compile.Input{Values: map[string]any{"space": "main", "reads": "mediated"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := natstest.Start(t)
+	key, err := nkeys.CreateAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _ := key.PublicKey()
+	s.UpdateAccount(t, s.Account, func(a *jwt.AccountClaims) {
+		a.SigningKeys = jwt.SigningKeys{}
+		a.SigningKeys.AddScopedSigner(template.Scope(public, "agent", "", profile))
+	})
+	signer := &natstest.Account{Key: key, Claims: s.Account.Claims}
+	user := func(tags ...string) natstest.Creds {
+		return signer.User(t, jwt.Permissions{}, func(uc *jwt.UserClaims) {
+			uc.SetScoped(true)
+			uc.IssuerAccount, uc.Tags = s.Account.PublicKey(), tags
+		})
+	}
+	if errs := s.Login(t, user("actor:x", "uid:x")); len(errs) == 0 {
+		t.Error("a user without an owner is let in, want it refused: a deny names the tag")
+	}
+	r := s.Raw(t, user("owner:*", "actor:*", "uid:*", "ep-one:*.*.any.*", "ep-events:>", "allowpublish:>", "allowsubscribe:>"))
+	for i, tt := range []struct {
+		op   operation
+		want bool
+	}{
+		{operation{"pub", "cotal.main.chat.bob.boss.any.channel", ""}, true},
+		{operation{"pub", "cotal.main.ep.one.com_acme.stop.any.x.bob.boss.ceo.id", ""}, true},
+		{operation{"sub", "cotal.main.epe.>", ""}, true},
+		{operation{"sub", "cotal.main.>", ""}, false},
+		{operation{"sub", "_INBOX_" + compile.PlaceholderKey + ".>", ""}, false},
+		{operation{"pub", "cotal.other.chat.bob.boss.any", ""}, false},
+		{operation{"pub", "cotal.main.epf.com_acme.dec.x", ""}, false},
+		{operation{"pub", "$JS.API.STREAM.INFO.CHAT_main", ""}, false},
+		{operation{"pub", "$JS.API.CONSUMER.CREATE.DM_main.x", ""}, false},
+	} {
+		if errs := r.Do(tt.op.line(i + 1))[0].Errs; len(errs) == 0 != tt.want {
+			t.Errorf("%v: allowed %t %v, want %t", tt.op, len(errs) == 0, errs, tt.want)
+		}
+	}
+}

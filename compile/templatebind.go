@@ -46,7 +46,8 @@ func newTags(c *contract.Contract, topology *contract.Topology, p *contract.Prof
 		case param.Default == contract.DefaultUserKey:
 			t.open[param.Name] = &openParam{param: param, op: subjectOperation}
 		case elem.Kind == contract.TypeScalar && param.Type.Kind != contract.TypeRecord:
-			tag := &Tag{Name: tagName(p, param, elem.Grammar), Param: param.Name, Several: param.Type.Kind == contract.TypeList, gram: elem.Grammar,
+			tag := &Tag{Name: tagName(p, param, elem.Grammar), Param: param.Name, Several: param.Type.Kind == contract.TypeList,
+				Optional: param.Optional || param.Type.Kind == contract.TypeList, gram: elem.Grammar,
 				dotted: elem.Grammar.Dotted && len(elem.Grammar.AsToken) == 0}
 			t.open[param.Name] = &openParam{param: param, op: tagOperation(tag.Name), tag: tag}
 			t.byName[tag.Name] = tag
@@ -94,7 +95,7 @@ func (t *tagSet) join(row *contract.Row) *joinedRow {
 	if !slices.ContainsFunc(row.Each, t.joins) {
 		return nil
 	}
-	j := &joinedRow{row: row, tag: &Tag{Name: strings.ToLower(row.ID), Row: row.ID, Several: true, dotted: true}}
+	j := &joinedRow{row: row, tag: &Tag{Name: strings.ToLower(row.ID), Row: row.ID, Several: true, Optional: true, dotted: true}}
 	j.tag.joined = j
 	names := map[string]bool{}
 	for _, e := range row.Each {

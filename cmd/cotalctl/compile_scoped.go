@@ -77,8 +77,11 @@ func printTemplate(w io.Writer, d *scopeDocument) error {
 		if tag.Several {
 			what += "; several"
 		}
-		if tag.Required != "" {
-			what += "; row " + tag.Required + " needs it"
+		switch {
+		case tag.Required != "":
+			what += "; required by row " + tag.Required
+		case !tag.Optional:
+			what += "; required"
 		}
 		fmt.Fprintf(tw, "  %s\t%s\n", tag.Name, what)
 	}
