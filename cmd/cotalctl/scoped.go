@@ -106,7 +106,7 @@ func (w *spaceWork) provisionScoped(next trust.ScopedKey, flags planFlags) error
 		keep = func() error { return w.dir.KeepSigningKey(key) }
 	}
 	w.info = w.info.WithScoped(next.Name, &next)
-	return w.editScoped(next, made, flags, keep, nil)
+	return w.editScoped(next, made, flags, keep)
 }
 
 // usable reports whether the key of a record can sign.
@@ -117,8 +117,8 @@ func (w *spaceWork) usable(k trust.ScopedKey) (bool, error) {
 	return w.dir.HasSeed(k.Key)
 }
 
-// editScoped plans and applies the record as it now is. before comes before the account's JWT is written, after once the broker has it.
-func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, before, after func() error) error {
+// editScoped plans and applies the record as it now is; seed keeps or drops the seed of its key.
+func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, seed func() error) error {
 	acc := accountState{name: k.Account, spec: w.accountSpec(k.Account)}
 	had, err := w.dir.Account(w.name, acc.spec.Account)
 	if err != nil {
@@ -130,9 +130,11 @@ func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, 
 	w.accounts = []accountState{acc}
 	actions := w.accountActions(&acc)[:1]
 	key := provision.Action{Kind: provision.KindKey, Name: actions[0].Name + " scoped " + k.Name, Account: k.Account, Action: made, Diff: []string{}}
-	if scope, err := w.scopeOf(k); err != nil {
-		return err
-	} else if made != provision.Delete {
+	if made != provision.Delete {
+		scope, err := w.scopeOf(k)
+		if err != nil {
+			return err
+		}
 		key.Diff = scopeDiff(had.Claims, scope)
 	}
 	if made == provision.None && len(key.Diff) > 0 {
@@ -143,25 +145,36 @@ func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, 
 		actions[0].Diff = append(actions[0].Diff, "signing keys: "+key.Action+" scoped "+k.Name)
 	}
 	plan := &provision.Plan{Schema: provision.PlanSchema, Space: w.name, Actions: append(actions, key)}
+	tell := func() error { return w.tellAccount(&acc) }
+	steps := []func() error{w.writeRecord, seed, tell}
+	if made == provision.Delete { // what is still on record can be removed again after a kill
+		steps = []func() error{tell, seed, w.writeRecord}
+	}
 	return flags.finishScoped(w.app, plan, func() error {
-		if _, err := w.dir.WriteSpace(w.name, w.info); err != nil {
-			return err
-		}
-		if err := before(); err != nil {
-			return err
-		}
-		if _, change, err := w.dir.EnsureAccount(acc.spec); err != nil || w.shareErr != nil {
-			return errors.Join(err, w.shareErr)
-		} else if change != trust.None || acc.stale || acc.fresh {
-			if err := w.push(); err != nil {
+		for _, step := range steps {
+			if err := step(); err != nil {
 				return err
 			}
 		}
-		if after != nil {
-			return after()
-		}
 		return nil
 	})
+}
+
+func (w *spaceWork) writeRecord() error {
+	_, err := w.dir.WriteSpace(w.name, w.info)
+	return err
+}
+
+// tellAccount writes the account's JWT, and tells the broker where that changes anything for it.
+func (w *spaceWork) tellAccount(acc *accountState) error {
+	_, change, err := w.dir.EnsureAccount(acc.spec)
+	if err := errors.Join(err, w.shareErr); err != nil {
+		return err
+	}
+	if change == trust.None && !acc.stale && !acc.fresh {
+		return nil
+	}
+	return w.push()
 }
 
 // finishScoped is finish for a plan in which an update is what was asked for, and no drift.
@@ -188,12 +201,16 @@ func (c *deprovisionScopedCmd) Run(a *app) error {
 		return err
 	}
 	defer w.close()
-	k, ok := w.info.ScopedKey(c.Name)
+	return w.deprovisionScoped(c.Name, c.planFlags)
+}
+
+func (w *spaceWork) deprovisionScoped(name string, flags planFlags) error {
+	k, ok := w.info.ScopedKey(name)
 	if !ok {
-		return noScoped(w.info, w.name, c.Name)
+		return noScoped(w.info, w.name, name)
 	}
-	w.info, w.dropped = w.info.WithScoped(c.Name, nil), []string{k.Key}
-	return w.editScoped(k, provision.Delete, c.planFlags, func() error { return nil }, func() error { return w.dir.DropSigningKey(k.Key) })
+	w.info, w.dropped, w.removing = w.info.WithScoped(name, nil), []string{k.Key}, true
+	return w.editScoped(k, provision.Delete, flags, func() error { return w.dir.DropSigningKey(k.Key) })
 }
 
 func noScoped(info trust.SpaceInfo, space, name string) error {
@@ -237,6 +254,9 @@ func (w *spaceWork) template(k trust.ScopedKey, pos map[string]contract.Pos) (*c
 // scopes puts the scoped keys of the record into the claims of their account.
 func (w *spaceWork) scopes(account string, claims *jwt.AccountClaims) error {
 	claims.SigningKeys.Remove(w.dropped...)
+	if w.removing { // also where the contract no longer gives another one
+		return nil
+	}
 	for _, k := range w.info.Scoped {
 		if k.Account != account {
 			continue

@@ -50,6 +50,7 @@ type spaceWork struct {
 	known    bool                   // the space was provisioned before
 	was      string                 // its contract as recorded then
 	dropped  []string               // scoped signing keys that the account loses
+	removing bool                   // the others stay as they are
 	shareErr error                  // of composing exports, imports and scopes, which happens inside a callback
 }
 
