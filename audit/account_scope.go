@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -28,13 +29,15 @@ type hazard struct {
 type expander struct {
 	user    *jwt.UserClaims
 	account *jwt.AccountClaims
+	rules   map[string]*compile.TagRule // by tag, of the profile that the user states; nil where it is none of the contract
 	hazards []hazard
 }
 
 // expand returns the permissions that the broker gives a user of a scoped key, what is remarkable about them, and an error where
 // the broker refuses the user.
-func expand(template jwt.Permissions, user *jwt.UserClaims, acc *jwt.AccountClaims) (jwt.Permissions, []hazard, error) {
-	x := &expander{user: user, account: acc}
+func expand(template jwt.Permissions, user *jwt.UserClaims, acc *jwt.AccountClaims, rules map[string]*compile.TagRule) (jwt.Permissions, []hazard, error) {
+	x := &expander{user: user, account: acc, rules: rules}
+	x.misfits()
 	out := template
 	var errs error
 	for _, list := range []struct {
@@ -108,7 +111,8 @@ func (x *expander) list(list jwt.StringList, deny bool) (jwt.StringList, error) 
 
 // dropped tells why an allow entry became no subject.
 func (x *expander) dropped(entry, missing string) {
-	switch {
+	switch rule := x.rules[strings.ToLower(missing)]; {
+	case missing != "" && rule != nil && rule.Optional: // its row is for holders that have the tag
 	case missing != "":
 		x.add(codeLostEntry, Warning, entry, fmt.Sprintf("the user lacks the tag %q: the entry is dropped", missing))
 	case strings.ContainsAny(strings.TrimSpace(entry), " \t"):
@@ -159,15 +163,34 @@ func (x *expander) entry(entry string, ops []string, values [][]string, tags boo
 	return out, nil
 }
 
-// injected finds values that bring wildcards, further tokens or a template of their own.
+// misfits finds tags that no minting of the stated profile writes: a template confines the shape of what its users may do, and
+// whoever holds its key chooses the tags.
+func (x *expander) misfits() {
+	for _, tag := range x.user.Tags {
+		name, value, _ := strings.Cut(tag, ":")
+		if rule := x.rules[name]; rule != nil && !rule.Fits(value) {
+			x.add(codeInjected, Error, "", fmt.Sprintf("the tag %s is %q, which does not fit %s", name, value, rule.About))
+		}
+	}
+}
+
+// injected finds values that bring wildcards, further tokens or a template of their own. Of a tag that the profile has a rule for,
+// that rule says what it may bring.
 func (x *expander) injected(entry string, ops []string, values [][]string) {
+	several := Warning
+	if x.rules != nil {
+		several = Error
+	}
 	for i, list := range values {
+		if _, tag, err := x.value(entry, ops[i]); err == nil && x.rules[strings.ToLower(tag)] != nil && !strings.Contains(ops[i], "account-tag") {
+			continue
+		}
 		for _, v := range list {
 			switch {
 			case strings.ContainsAny(v, "*>") || strings.Contains(v, "{{"):
 				x.add(codeInjected, Error, entry, fmt.Sprintf("%s is %q for this user: it brings a wildcard", ops[i], v))
 			case strings.Contains(v, "."):
-				x.add(codeInjected, Warning, entry, fmt.Sprintf("%s is %q for this user: it brings %d tokens", ops[i], v, 1+strings.Count(v, ".")))
+				x.add(codeInjected, several, entry, fmt.Sprintf("%s is %q for this user: it brings %d tokens", ops[i], v, 1+strings.Count(v, ".")))
 			}
 		}
 	}

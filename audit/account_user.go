@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 
+	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
@@ -89,9 +90,12 @@ func (a *auditor) misfiled(p *Principal, c *jwt.AccountClaims) {
 
 // scoped gives a user of a scoped key what the broker gives it.
 func (a *auditor) scoped(p *Principal, acc *account, us *jwt.UserScope) bool {
-	perms, hazards, err := expand(us.Template.Permissions, p.claims, acc.AccountClaims)
+	perms, hazards, err := expand(us.Template.Permissions, p.claims, acc.AccountClaims, a.tagRules(p.Profile))
 	for _, h := range hazards {
-		a.reportAs(p, h.code, h.severity, Entry{}, "", h.message+": "+h.entry)
+		if h.entry != "" {
+			h.message += ": " + h.entry
+		}
+		a.reportAs(p, h.code, h.severity, Entry{}, "", h.message)
 	}
 	if err != nil {
 		for _, line := range strings.Split(err.Error(), "\n") {
@@ -108,6 +112,20 @@ func (a *auditor) scoped(p *Principal, acc *account, us *jwt.UserScope) bool {
 	p.Token.Scoped, p.Token.ConnTypes, p.Token.Responses = false, t.AllowedConnectionTypes, t.Resp != nil
 	p.Token.FromScope = true
 	return true
+}
+
+// tagRules are the rules for the tags of a profile's scoped users; nil for what is no profile of the contract.
+func (a *auditor) tagRules(name string) map[string]*compile.TagRule {
+	profile := a.profile(name)
+	if profile == nil {
+		return nil
+	}
+	rules := a.tags[name]
+	if rules == nil {
+		rules = compile.TagRules(a.cfg.Contract, a.topology, profile)
+		a.tags[name] = rules
+	}
+	return rules
 }
 
 // defaulted gives a user without permissions of its own the account's default ones. One that has any is not given them.

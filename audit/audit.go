@@ -32,12 +32,13 @@ type auditor struct {
 	cfg      Config
 	topology *contract.Topology
 	rows     map[string]*contract.Row
-	rules    map[string]*ruleset           // of a space, once resolved
-	compares map[[2]string]bool            // of a profile's parameter: whether a condition compares it
-	noted    map[residualKey]bool          // residuals that were noted, of the contract or of one file
-	accounts map[string]string             // of a profile: where all its credentials stand, "" where there are several
-	bounds   map[heldTo]map[int][]boundary // of confined rules, resolved
-	shapes   map[string]*shape             // of a profile in a space, once compiled
+	rules    map[string]*ruleset                    // of a space, once resolved
+	compares map[[2]string]bool                     // of a profile's parameter: whether a condition compares it
+	noted    map[residualKey]bool                   // residuals that were noted, of the contract or of one file
+	accounts map[string]string                      // of a profile: where all its credentials stand, "" where there are several
+	bounds   map[heldTo]map[int][]boundary          // of confined rules, resolved
+	shapes   map[string]*shape                      // of a profile in a space, once compiled
+	tags     map[string]map[string]*compile.TagRule // of a profile, once asked for
 	trust    *trust
 	stores   map[string]*stores
 	words    map[string]residualText // of a row's residuals
@@ -71,7 +72,7 @@ type auditor struct {
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
-		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[digest]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
+		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[digest]string{}, profiles: map[string]bool{}, trust: newTrust(), tags: map[string]map[string]*compile.TagRule{}, stores: map[string]*stores{}, words: map[string]residualText{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: AllRules(cfg.Contract, cfg.Rules), now: cfg.Now}

@@ -132,6 +132,7 @@ func (a *auditor) stated(p *Principal, profile *contract.Profile) map[string]str
 	out := map[string]string{}
 	for _, param := range profile.Params {
 		switch value, ok := p.tags[param.Name]; {
+		case param.Type.Kind == contract.TypeList: // one value of a list is not the list
 		case ok:
 			out[param.Name] = value
 		case param.Default == contract.DefaultUserKey && p.inboxPrefix() != "":

@@ -37,7 +37,9 @@ func (a *auditor) userPrincipal(uc *jwt.UserClaims, file string) *Principal {
 		p.Identity = asTokens(profile, tags)
 		p.Inbox = inboxNonce(profile, tags)
 		for _, param := range profile.Params {
-			known = append(known, param.Name)
+			if param.Type.Kind != contract.TypeList {
+				known = append(known, param.Name)
+			}
 		}
 	}
 	for _, name := range known {

@@ -128,7 +128,9 @@ func (w *spaceWork) claimsStore() (claimsStore, error) {
 // accountSpec is an account as the contract's cross-account rows want it.
 func (w *spaceWork) accountSpec(name string) trust.AccountSpec {
 	return trust.AccountSpec{Space: w.name, Account: trust.AccountID(w.topology.Accounts, name), Now: w.app.now(), Rand: w.app.rand,
-		Claims: func(claims *jwt.AccountClaims) { w.shareErr = errors.Join(w.shareErr, w.share(name, claims)) }}
+		Claims: func(claims *jwt.AccountClaims) {
+			w.shareErr = errors.Join(w.shareErr, w.share(name, claims), w.scopes(name, claims))
+		}}
 }
 
 func (w *spaceWork) push() error {

@@ -17,6 +17,7 @@ type compileCmd struct {
 	Profile string `arg:"" help:"Profile to compile."`
 	Space   string `help:"Space to compile for. Default: the directory's only one, else main." placeholder:"NAME"`
 	Account string `help:"Account of the topology. Default: every account in which the profile has rows." placeholder:"NAME"`
+	Scoped  bool   `help:"Print the template of a scoped signing key: what is given is fixed, the rest is left to its users' tags."`
 	dirFlag
 	contractFlags
 	paramFlags
@@ -58,6 +59,9 @@ func (c *compileCmd) Run(a *app) error {
 	in, err := c.input(profile, space)
 	if err != nil {
 		return err
+	}
+	if c.Scoped {
+		return c.templates(a, ct, topology, profile, in, accounts)
 	}
 	scope, err := newScope(ct, topology, profile, in)
 	if err != nil {
@@ -150,10 +154,14 @@ func document(set *compile.PermissionSet, profile *contract.Profile, scope *comp
 
 func printSet(w io.Writer, d *compile.Document) {
 	fmt.Fprintf(w, "%s of %s, space %s, account %s (%s): jwt %d bytes, connect %d bytes\n", d.Profile, d.Contract, d.Space, d.Account, d.Topology, d.JWTBytes, d.ConnectBytes)
+	printLists(w, d.Pub, d.Sub)
+}
+
+func printLists(w io.Writer, pub, sub compile.List) {
 	for _, dir := range []struct {
 		name string
 		list compile.List
-	}{{"pub", d.Pub}, {"sub", d.Sub}} {
+	}{{"pub", pub}, {"sub", sub}} {
 		fmt.Fprintf(w, "\n%s: %s\n", dir.name, dir.list.Mode)
 		printEntries(w, "allow", dir.list.Allow)
 		printEntries(w, "deny", dir.list.Deny)

@@ -24,7 +24,8 @@ type order struct {
 	account  string // "" is the profile's own
 	input    compile.Input
 	ttl      time.Duration
-	gate     int // bytes; 0 is the profile's own
+	gate     int               // bytes; 0 is the profile's own
+	template *compile.Template // the scope of the issuer's key; nil: the permissions stand in the credential
 }
 
 // issue compiles and mints a credential with a new user key. The issuer is made by the caller, who holds the account's keys.
@@ -46,17 +47,34 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	tags, err := scope.Tags()
+	r := mint.Request{Set: sets[0], Profile: o.profile, UserSeed: seed, Now: a.now(), TTL: o.ttl, Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
+	if o.template == nil {
+		r.Name = o.profile.Name
+		r.Tags, err = scope.Tags()
+	} else {
+		r.Scoped = true
+		r.Tags, err = scopedTags(o.template, scope, public)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl,
-		Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
 	cred, err := issuer.Mint(r)
 	if err != nil {
 		return nil, o.cheaper(err, issuer, r)
 	}
 	return cred, nil
+}
+
+// scopedTags are the tags with which the template gives its user what the parameters compile to, neither more nor less.
+func scopedTags(t *compile.Template, scope *compile.Scope, public string) ([]string, error) {
+	tags, err := t.UserTags(scope)
+	if err == nil {
+		err = t.Same(scope, tags, public)
+	}
+	if err != nil {
+		return nil, refused(err, "")
+	}
+	return tags, nil
 }
 
 // gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as

@@ -98,6 +98,86 @@ func TestKilledBesideRunningBroker(t *testing.T) {
 	}
 }
 
+// TestKilledScopedConverges: a killed run, of either direction, is finished by the next one; no seed is left that nothing refers to.
+func TestKilledScopedConverges(t *testing.T) {
+	t.Parallel()
+	base := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "main", "--dir", base)
+	with := filepath.Join(t.TempDir(), "D")
+	copyTree(t, base, with)
+	command(t, 0, scopedArgs("provision", with)...)
+	for _, tt := range []struct {
+		op, verb, from string
+		files          int
+	}{{"scoped", "provision", base, 3}, {"deprovision-scoped", "deprovision", with, 2}} {
+		t.Run(tt.op, func(t *testing.T) {
+			t.Parallel()
+			reference := filepath.Join(t.TempDir(), "D")
+			copyTree(t, tt.from, reference)
+			events := child(t, tt.op, reference, 0)
+			want := scopedState(t, reference)
+			if len(events) <= tt.files { // opened, the record, the account's JWT, and on the way in the seed
+				t.Fatalf("got events %v, want more than %d", events, tt.files)
+			}
+			for at, event := range events {
+				dir := filepath.Join(t.TempDir(), strconv.Itoa(at))
+				copyTree(t, tt.from, dir)
+				child(t, tt.op, dir, at+1)
+				if rec, err := recordedSpace(dir, "main"); err != nil {
+					t.Fatal(err)
+				} else if _, there := rec.ScopedKey("agent"); there || tt.verb == "provision" {
+					command(t, 0, scopedArgs(tt.verb, dir)...)
+				}
+				if d := cmp.Diff(want, scopedState(t, dir)); d != "" {
+					t.Errorf("killed after %s (-uninterrupted +converged):\n%s", event, d)
+				}
+			}
+		})
+	}
+}
+
+func scopedArgs(verb, dir string) []string {
+	args := []string{verb, "scoped", "agent", "--dir", dir}
+	if verb == "provision" {
+		args = append(args, "--set", "reads=mediated")
+	}
+	return args
+}
+
+// scopedState asserts that a further run of the space plans nothing, and returns its keys: how many seeds there are, and which entries
+// of a scope.
+func scopedState(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := spaceState(t, dir)
+	for k := range out {
+		if k != "seeds" {
+			delete(out, k)
+		}
+	}
+	rec, err := recordedSpace(dir, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := trust.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acc, err := d.Account("main", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["signing keys"] = strconv.Itoa(len(acc.Claims.SigningKeys))
+	for _, k := range rec.Scoped {
+		key, _, scope, err := d.ScopedSigner("main", "", k.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key.Wipe()
+		out["scope "+k.Name] = strings.Join(scope.Template.Pub.Allow, " ")
+	}
+	return out
+}
+
 // spaceState asserts that a further run plans nothing, and returns all that the space consists of.
 func spaceState(t *testing.T, dir string) (out map[string]string) {
 	t.Helper()

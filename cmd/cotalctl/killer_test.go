@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -41,7 +42,7 @@ func (k *killer) wrote(rel string) error {
 
 func (k *killer) applied(a provision.Action) { k.event(a.Action + " " + a.Kind + " " + a.Name) }
 
-// killable is main of the re-executed test binary: "space", "principal", "deprovision", "endpoint" or "deprovision-endpoint", and the directory.
+// killable is main of the re-executed test binary: "space", "scoped", "deprovision-scoped", "principal", "deprovision", "endpoint" or "deprovision-endpoint", and the directory.
 func killable() (code int, ok bool) {
 	at, ok := os.LookupEnv(killAt)
 	if !ok {
@@ -67,6 +68,12 @@ func (k *killer) run(a *app, op, dir string) error {
 	switch op {
 	case "space":
 		return k.space(a, req)
+	case "scoped":
+		return k.scoped(a, req, func(w *spaceWork) error {
+			return w.provisionScoped(trust.ScopedKey{Name: "agent", Profile: "agent", Account: "space", Params: map[string]any{"reads": "mediated"}}, planFlags{})
+		})
+	case "deprovision-scoped":
+		return k.scoped(a, req, func(w *spaceWork) error { return w.deprovisionScoped("agent", planFlags{}) })
 	case "principal":
 		return k.lifecycle(a, req, lifecyclePrincipal, paramFlags{Set: principalSet}, (*provision.Session).PlanLifecycle)
 	case "deprovision":
@@ -101,6 +108,19 @@ func (k *killer) space(a *app, req spaceRequest) error {
 		return err
 	}
 	return w.apply(plan)
+}
+
+// scoped edits a scoped key with an observer of every file.
+func (k *killer) scoped(a *app, req spaceRequest, edit func(*spaceWork) error) error {
+	a.stdout = io.Discard
+	w, err := a.open(req)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	w.dir.Observe(k.wrote)
+	k.event("opened")
+	return edit(w)
 }
 
 func (k *killer) lifecycle(a *app, req spaceRequest, name string, flags paramFlags, planner planLifecycle) error {

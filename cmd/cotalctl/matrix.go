@@ -91,6 +91,7 @@ type matrixShowCmd struct {
 	dirFlag
 	contractFlags
 	Invariants bool   `help:"With -o markdown: the page of the contract's invariants."`
+	Scoped     bool   `help:"With -o markdown: which profiles can be the scope of a signing key."`
 	Output     string `short:"o" enum:"text,json,markdown" default:"text" help:"Output format: text, json, or markdown for a page of the whole contract."`
 }
 
@@ -137,6 +138,9 @@ func (c *matrixShowCmd) Run(a *app) error {
 	if c.Invariants && (c.Output != "markdown" || c.Profile != "") {
 		return usage(errors.New("--invariants goes with -o markdown, for the whole contract"), "text and JSON have them from cotalctl audit --list")
 	}
+	if c.Scoped && (c.Output != "markdown" || c.Profile != "") {
+		return usage(errors.New("--scoped goes with -o markdown, for the whole contract"), "cotalctl compile PROFILE --scoped prints one template")
+	}
 	if c.Output == "markdown" {
 		return c.markdown(a, ct)
 	}
@@ -180,6 +184,8 @@ func (c *matrixShowCmd) markdown(a *app, ct *contract.Contract) error {
 	switch {
 	case c.Deputies:
 		render = func() (string, error) { return deputiesPage(ct) }
+	case c.Scoped:
+		render = func() (string, error) { return scopedPage(ct) }
 	case c.Invariants:
 		render = func() (string, error) { return invariantsPage(ct) }
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -21,6 +22,7 @@ type mintCmd struct {
 	Out     string       `short:"o" required:"" help:"File to write the credential to; a credential that it holds is replaced." placeholder:"FILE"`
 	Space   string       `help:"Space; may be left out where the directory has one." placeholder:"NAME"`
 	Account string       `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
+	Scoped  string       `help:"Scoped signing key to mint with: the credential carries tags alone, and connId is its own key." placeholder:"NAME"`
 	TTL     lifetimeFlag `help:"Lifetime, such as 10m, 12h or 30d. Default: the profile's." placeholder:"DURATION"`
 	Gate    int          `help:"Bound of the user JWT in bytes; it must be tighter than what the contract's max_control_line carries. Default: the profile's." placeholder:"BYTES"`
 	dirFlag
@@ -54,6 +56,9 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Scoped != "" {
+		return c.scoped(a, scopedUse{dir: d, record: rec, contract: ct, topology: topology, profile: profile})
+	}
 	account, err := accountOf(ct, topology, profile, c.Account)
 	if err != nil {
 		return err
@@ -74,6 +79,19 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := c.write(a, cred, profile, space, firstText(in.Values["connId"], cred.PublicKey)); err != nil {
+		return err
+	}
+	if c.Account == "" {
+		for _, other := range compile.Accounts(ct, topology, profile)[1:] {
+			fmt.Fprintf(a.stderr, "cotalctl: note: %s also holds rows in account %s: mint a second credential with --account %s\n", profile.Name, other, other)
+		}
+	}
+	return nil
+}
+
+// write puts the credential into its file and says what it is.
+func (c *mintCmd) write(a *app, cred *mint.Credential, profile *contract.Profile, space, inbox string) error {
 	text, err := cred.Creds()
 	if err != nil {
 		return err
@@ -83,12 +101,7 @@ func (c *mintCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.stdout, "%s: %s of space %s, user %s, expires %s, jwt %d bytes, connect %d bytes\n", shown(c.Out), profile.Name, space,
 		cred.PublicKey, time.Unix(cred.Expires, 0).UTC().Format(time.RFC3339), len(cred.JWT), cred.ConnectBytes(""))
-	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", firstText(in.Values["connId"], cred.PublicKey))
-	if c.Account == "" {
-		for _, other := range compile.Accounts(ct, topology, profile)[1:] {
-			fmt.Fprintf(a.stderr, "cotalctl: note: %s also holds rows in account %s: mint a second credential with --account %s\n", profile.Name, other, other)
-		}
-	}
+	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", inbox)
 	return nil
 }
 

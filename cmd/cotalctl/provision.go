@@ -13,11 +13,13 @@ type provisionCmd struct {
 	Space     provisionSpaceCmd     `cmd:"" help:"Create or verify a space: accounts, streams, buckets, durables, first records."`
 	Principal provisionPrincipalCmd `cmd:"" help:"Create or verify the durables and records of one principal."`
 	Endpoint  provisionEndpointCmd  `cmd:"" help:"Create or verify the durables of one endpoint, as its serve file says."`
+	Scoped    provisionScopedCmd    `cmd:"" help:"Create or verify a scoped signing key: the template of a profile, whose users carry tags alone."`
 }
 
 type deprovisionCmd struct {
 	Principal deprovisionPrincipalCmd `cmd:"" help:"Remove exactly the durables and records of one principal."`
 	Endpoint  deprovisionEndpointCmd  `cmd:"" help:"Remove exactly the durables of one endpoint."`
+	Scoped    deprovisionScopedCmd    `cmd:"" help:"Remove a scoped signing key, which disconnects its users."`
 }
 
 // serverFlags reach a broker that is not the directory's own.

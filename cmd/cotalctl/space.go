@@ -49,7 +49,9 @@ type spaceWork struct {
 	after    func(provision.Action) // hears of every step that was applied
 	known    bool                   // the space was provisioned before
 	was      string                 // its contract as recorded then
-	shareErr error                  // of composing exports and imports, which happens inside a callback
+	dropped  []string               // scoped signing keys that the account loses
+	removing bool                   // the others stay as they are
+	shareErr error                  // of composing exports, imports and scopes, which happens inside a callback
 }
 
 func (w *spaceWork) close() {
@@ -127,7 +129,7 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 
 // record joins what was recorded of the space with what is asked for now. A choice once made is not silently made anew.
 func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
-	info := trust.SpaceInfo{Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas)}
+	info := trust.SpaceInfo{Topology: w.topology.Name, Settings: map[string]string{}, Replicas: max(1, old.Replicas), Scoped: old.Scoped}
 	var err error
 	if info.Contract, err = lastingName(cmp.Or(w.req.Contract, old.Contract, defaultContract)); err != nil {
 		return info, err

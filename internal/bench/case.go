@@ -94,6 +94,29 @@ func (s *subject) compile(userKey string) (compiled, error) {
 	return compiled{set, tags}, err
 }
 
+// template is the profile as the scope of a signing key, with the tags of the holder. It fixes what cannot be a tag.
+func (s *subject) template() (compiled, error) {
+	fixed := compile.Input{Values: map[string]any{compile.SpaceParam: s.space}}
+	for _, p := range s.profile.Params {
+		if v, ok := s.params[p.Name]; ok && p.Type.Kind != contract.TypeScalar && p.Type.Kind != contract.TypeList {
+			fixed.Values[p.Name] = v
+		}
+	}
+	t, err := compile.NewTemplate(s.contract, s.topology, s.profile, fixed, "")
+	if err != nil {
+		return compiled{}, err
+	}
+	scope, err := s.scope("")
+	if err != nil {
+		return compiled{}, err
+	}
+	tags, err := t.UserTags(scope)
+	if err == nil {
+		err = t.Same(scope, tags, compile.PlaceholderKey)
+	}
+	return compiled{t.Set, tags}, err
+}
+
 func (s *subject) scope(userKey string) (*compile.Scope, error) {
 	return compile.NewScope(s.contract, s.topology, s.profile, compile.Input{Values: s.params, UserKey: userKey})
 }

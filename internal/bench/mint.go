@@ -24,7 +24,8 @@ const (
 // mintFigures are the samples of all ways to make a credential, or a part of one.
 type mintFigures struct {
 	bare, mint, prepared, plain, compile, whole sample
-	jwtBytes                                    int
+	bareScoped, scoped, plainScoped             sample // the same holder with a scoped signing key, over its own bytes
+	jwtBytes, scopedBytes                       int
 }
 
 // minter holds what the ways share: two signers with one account's key, and a compiled set.
@@ -38,6 +39,10 @@ type minter struct {
 	bareKey  ed25519.PrivateKey
 	message  []byte // what a signature of the credential covers
 	size     int
+
+	scopedSet     compiled // the template, and the holder's tags
+	scopedMessage []byte
+	scopedSize    int
 }
 
 func newMinter(s *subject) (*minter, error) {
@@ -67,6 +72,9 @@ func newMinter(s *subject) (*minter, error) {
 		return nil, err
 	}
 	m.perms = m.compiled.set.JWT()
+	if m.scopedSet, err = s.template(); err != nil {
+		return nil, err
+	}
 	return m, m.measureToken()
 }
 
@@ -80,18 +88,44 @@ func (m *minter) measureToken() error {
 	if err != nil {
 		return err
 	}
-	m.size = len(c.JWT)
-	m.message = []byte(c.JWT[:strings.LastIndexByte(c.JWT, '.')])
+	m.size, m.message = len(c.JWT), signed(c)
+	if c, err = m.issuer.Mint(m.scopedRequest(seed)); err != nil {
+		return err
+	}
+	m.scopedSize, m.scopedMessage = len(c.JWT), signed(c)
 	_, m.bareKey, err = ed25519.GenerateKey(nil)
 	return err
 }
 
+// signed are the bytes of a credential that its signature covers.
+func signed(c *mint.Credential) []byte { return []byte(c.JWT[:strings.LastIndexByte(c.JWT, '.')]) }
+
+func (m *minter) scopedRequest(seed []byte) mint.Request {
+	r := m.subject.request(m.scopedSet, seed)
+	r.Scoped, r.Name = true, ""
+	return r
+}
+
+// mintScoped makes a credential that carries tags alone.
+func (m *minter) mintScoped() error {
+	seed, err := newSeed()
+	if err != nil {
+		return err
+	}
+	_, err = m.issuer.Mint(m.scopedRequest(seed))
+	return err
+}
+
 // bare is the floor: the standard library's key generation and one signature.
-func (m *minter) bare() error {
+func (m *minter) bare() error { return m.bareOver(m.message) }
+
+func (m *minter) bareScoped() error { return m.bareOver(m.scopedMessage) }
+
+func (m *minter) bareOver(message []byte) error {
 	if _, _, err := ed25519.GenerateKey(nil); err != nil {
 		return err
 	}
-	if len(ed25519.Sign(m.bareKey, m.message)) != ed25519.SignatureSize {
+	if len(ed25519.Sign(m.bareKey, message)) != ed25519.SignatureSize {
 		return errors.New("no signature")
 	}
 	return nil
@@ -118,6 +152,21 @@ func (m *minter) mintFrom(c compiled, p *mint.Prepared) error {
 
 // plain makes the same credential with jwt/v2 and nkeys alone, from permissions in jwt/v2's own form.
 func (m *minter) plain() error {
+	return m.plainWith(func(c *jwt.UserClaims) {
+		c.Name, c.Permissions = m.subject.profile.Name, m.perms
+		c.Tags = append(c.Tags, m.compiled.tags...)
+		c.AllowedConnectionTypes = jwt.StringList{jwt.ConnectionTypeStandard, jwt.ConnectionTypeWebsocket}
+	})
+}
+
+func (m *minter) plainScoped() error {
+	return m.plainWith(func(c *jwt.UserClaims) {
+		c.SetScoped(true)
+		c.Tags = append(c.Tags, m.scopedSet.tags...)
+	})
+}
+
+func (m *minter) plainWith(edit func(*jwt.UserClaims)) error {
 	user, err := nkeys.CreateUser()
 	if err != nil {
 		return err
@@ -127,10 +176,9 @@ func (m *minter) plain() error {
 		return err
 	}
 	c := jwt.NewUserClaims(public)
-	c.Name, c.Permissions, c.IssuerAccount = m.subject.profile.Name, m.perms, m.issuer.Account()
-	c.Tags = append(c.Tags, m.compiled.tags...)
+	c.IssuerAccount = m.issuer.Account()
 	c.Expires = time.Now().Add(m.subject.profile.Lifetime.Default).Unix()
-	c.AllowedConnectionTypes = jwt.StringList{jwt.ConnectionTypeStandard, jwt.ConnectionTypeWebsocket}
+	edit(c)
 	_, err = c.Encode(m.pair)
 	return err
 }
@@ -180,6 +228,9 @@ func measureMint(s *subject, d time.Duration) (mintFigures, error) {
 		{name: "plain jwt/v2: CreateUser and Encode", op: m.plain},
 		{name: "compile: NewScope and Compile", op: m.compile},
 		{name: "key, compile, mint, `.creds` text", op: m.whole},
+		{name: "bare Ed25519: GenerateKey and one Sign", op: m.bareScoped},
+		{name: "mint of a scoped user", op: m.mintScoped},
+		{name: "plain jwt/v2: CreateUser and Encode", op: m.plainScoped},
 	}
 	samples, err := alternate(ways, mintBlock, mintWarm, func(round int, elapsed time.Duration) bool {
 		return round < mintRounds || elapsed < d
@@ -192,5 +243,6 @@ func measureMint(s *subject, d time.Duration) (mintFigures, error) {
 			return mintFigures{}, err
 		}
 	}
-	return mintFigures{bare: samples[0], mint: samples[1], prepared: samples[2], plain: samples[3], compile: samples[4], whole: samples[5], jwtBytes: m.size}, nil
+	return mintFigures{bare: samples[0], mint: samples[1], prepared: samples[2], plain: samples[3], compile: samples[4], whole: samples[5],
+		bareScoped: samples[6], scoped: samples[7], plainScoped: samples[8], jwtBytes: m.size, scopedBytes: m.scopedSize}, nil
 }

@@ -19,6 +19,17 @@ type Part struct {
 	Splice bool
 }
 
+// String is the part as a template writes it.
+func (p Part) String() string {
+	switch {
+	case p.Path == nil:
+		return p.Lit
+	case p.Splice:
+		return "{" + strings.Join(p.Path, ".") + "...}"
+	}
+	return "{" + strings.Join(p.Path, ".") + "}"
+}
+
 // ParseTemplate parses text; it refuses an unclosed or empty placeholder, a stray brace, and a splice that is not a whole token.
 func ParseTemplate(text string) (Template, error) {
 	t := Template{Source: text}

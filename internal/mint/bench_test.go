@@ -132,21 +132,25 @@ func BenchmarkBareEd25519(b *testing.B) {
 func BenchmarkRatio(b *testing.B) {
 	fresh, ready := newMinting(b, agentLike()), newMinting(b, agentLike())
 	prepare(b, ready)
+	small := newMinting(b, agentLike())
+	small.r.Scoped, small.r.Name, small.r.Tags = true, "", append(small.r.Tags, "allowsubscribe:team.>", "allowpublish:team.backend")
 	_, _, pair := accountKey(b, 1)
-	floor := newBare(b, fresh)
+	whole := newBare(b, fresh)
 	for _, way := range []struct {
-		name string
-		run  func(*testing.B)
+		name  string
+		floor *bare
+		run   func(*testing.B)
 	}{
-		{"mint", func(b *testing.B) { fresh.mint(b) }},
-		{"prepared", func(b *testing.B) { ready.mint(b) }},
-		{"plain", func(b *testing.B) { plain(b, fresh, pair) }},
+		{"mint", whole, func(b *testing.B) { fresh.mint(b) }},
+		{"prepared", whole, func(b *testing.B) { ready.mint(b) }},
+		{"scoped", newBare(b, small), func(b *testing.B) { small.mint(b) }},
+		{"plain", whole, func(b *testing.B) { plain(b, fresh, pair) }},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			var floors, ways []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				floor.run(b)
+				way.floor.run(b)
 				middle := time.Now()
 				way.run(b)
 				end := time.Now()

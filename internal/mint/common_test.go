@@ -3,7 +3,9 @@ package mint
 import (
 	"bytes"
 	"crypto/ed25519"
+	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +99,9 @@ func upstream(t testing.TB, pair nkeys.KeyPair, account string, r *Request, subj
 		c.Subs = r.Profile.Subs
 	}
 	c.AllowedConnectionTypes = jwt.StringList{jwt.ConnectionTypeStandard, jwt.ConnectionTypeWebsocket}
+	if r.Scoped {
+		c.SetScoped(true)
+	}
 	if public, _ := pair.PublicKey(); public != account {
 		c.IssuerAccount = account
 	}
@@ -104,5 +109,29 @@ func upstream(t testing.TB, pair nkeys.KeyPair, account string, r *Request, subj
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r.Scoped {
+		return withoutEmpty(t, pair, token)
+	}
 	return token
+}
+
+// withoutEmpty signs a token again without the two empty objects that jwt/v2 writes for a user without permissions: they say
+// nothing, and a scoped credential is there to be small.
+func withoutEmpty(t testing.TB, pair nkeys.KeyPair, token string) string {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const empty = `"pub":{},"sub":{},`
+	if !strings.Contains(string(payload), `"nats":{`+empty) {
+		t.Fatalf("claims of a scoped user, got %s, want %s in them", payload, empty)
+	}
+	text := parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(payload), `"nats":{`+empty, `"nats":{`, 1)))
+	sig, err := pair.Sign([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text + "." + base64.RawURLEncoding.EncodeToString(sig)
 }

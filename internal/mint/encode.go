@@ -2,7 +2,6 @@ package mint
 
 import (
 	"crypto/sha512"
-	"encoding/base32"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -18,6 +17,7 @@ const (
 	// header is {"typ":"JWT","alg":"ed25519-nkey"}, the one header that jwt/v2 writes.
 	header = "eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ"
 
+	tokenIDText   = 52 // base32 of the 32 bytes of a hash
 	signatureSize = 86 // base64 of the 64 bytes of an Ed25519 signature
 
 	// claimsVersion is what jwt/v2 stamps on every claim; it does not export it.
@@ -34,9 +34,34 @@ func encodedSize(payload int) int {
 
 // appendPayload writes the claims as jwt/v2 does: the field order of UserClaims, empty fields left out.
 func (i *Issuer) appendPayload(b []byte, r *Request, t terms, subject string) ([]byte, error) {
-	b = i.appendClaims(b, r.Name, t, subject, "")
-	b = i.appendClaims(b[:0], r.Name, t, subject, tokenID(b))
+	b = i.appendClaims(b, r.Name, t, subject, nil)
+	id := tokenID(b)
+	b = i.appendClaims(b[:0], r.Name, t, subject, id[:])
 	b = append(b[:len(b)-1], `,"nats":{`...)
+	if !r.Scoped {
+		var err error
+		if b, err = appendLimits(b, r, t); err != nil {
+			return b, err
+		}
+	}
+	if i.account != i.public {
+		b = append(append(append(b, `"issuer_account":"`...), i.account...), `",`...)
+	}
+	if len(r.Tags) > 0 {
+		b = append(b, `"tags":`...)
+		for n, tag := range r.Tags {
+			b = append(b, "[,"[min(n, 1)])
+			b = appendText(b, tag)
+		}
+		b = append(b, "],"...)
+	}
+	b = append(b, `"type":"`+jwt.UserClaim+`","version":`...)
+	return append(strconv.AppendInt(b, claimsVersion, 10), "}}"...), nil
+}
+
+// appendLimits writes the permissions and limits, with the comma after them. A user of a scoped key has none: the broker refuses it
+// otherwise.
+func appendLimits(b []byte, r *Request, t terms) ([]byte, error) {
 	if r.Prepared != nil {
 		b = append(b, r.Prepared.json...)
 	} else {
@@ -46,29 +71,16 @@ func (i *Issuer) appendPayload(b []byte, r *Request, t terms, subject string) ([
 		}
 	}
 	b = strconv.AppendInt(append(b, `,"subs":`...), t.subs, 10)
-	b = append(b, `,"data":-1,"payload":-1,"allowed_connection_types":`+connectionTypes...)
-	if i.account != i.public {
-		b = append(append(append(b, `,"issuer_account":"`...), i.account...), '"')
-	}
-	if len(r.Tags) > 0 {
-		b = append(b, `,"tags":`...)
-		for n, tag := range r.Tags {
-			b = append(b, "[,"[min(n, 1)])
-			b = appendText(b, tag)
-		}
-		b = append(b, ']')
-	}
-	b = append(b, `,"type":"`+jwt.UserClaim+`","version":`...)
-	return append(strconv.AppendInt(b, claimsVersion, 10), "}}"...), nil
+	return append(b, `,"data":-1,"payload":-1,"allowed_connection_types":`+connectionTypes+`,`...), nil
 }
 
 // appendClaims writes the registered claims as one JSON object; an empty id and an expiry of 0, which is never, are left out.
-func (i *Issuer) appendClaims(b []byte, name string, t terms, subject, id string) []byte {
+func (i *Issuer) appendClaims(b []byte, name string, t terms, subject string, id []byte) []byte {
 	b = append(b, '{')
 	if t.expires != 0 {
 		b = append(strconv.AppendInt(append(b, `"exp":`...), t.expires, 10), ',')
 	}
-	if id != "" {
+	if len(id) > 0 {
 		b = append(append(append(b, `"jti":"`...), id...), `",`...)
 	}
 	b = strconv.AppendInt(append(b, `"iat":`...), t.issued, 10)
@@ -82,9 +94,10 @@ func (i *Issuer) appendClaims(b []byte, name string, t terms, subject, id string
 
 // tokenID is the "jti" of jwt/v2: a hash of the registered claims. It does not cover the permissions, so it is no digest of the
 // credential.
-func tokenID(claims []byte) string {
+func tokenID(claims []byte) (text [tokenIDText]byte) {
 	sum := sha512.Sum512_256(claims)
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
+	base32Text.Encode(text[:], sum[:])
+	return text
 }
 
 // escapedGreater is ">" as encoding/json writes it.
@@ -154,10 +167,18 @@ func isPlain(c byte) bool {
 // appendText writes a JSON string exactly as encoding/json does, HTML escapes included.
 func appendText(b []byte, s string) []byte {
 	for k := range len(s) {
-		if !isPlain(s[k]) && s[k] != ' ' {
+		if c := s[k]; classes[c]&classSpecial != 0 && c != ' ' && c != '>' {
 			text, _ := json.Marshal(s) // fails on no string
 			return append(b, text...)
 		}
 	}
-	return append(append(append(b, '"'), s...), '"')
+	b = append(b, '"')
+	for {
+		k := strings.IndexByte(s, '>') // of a channel's tag, and the one escape that is common
+		if k < 0 {
+			return append(append(b, s...), '"')
+		}
+		b = append(append(b, s[:k]...), escapedGreater...)
+		s = s[k+1:]
+	}
 }

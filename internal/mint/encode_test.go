@@ -25,6 +25,7 @@ func TestSameBytesAsUpstream(t *testing.T) {
 			issuer := newIssuer(t, seed, account)
 			rapid.Check(t, func(rt *rapid.T) {
 				r := genRequest(rt)
+				r.Scoped = account == other && rapid.Bool().Draw(rt, "scoped")
 				var got *Credential
 				var want string
 				var err error

@@ -77,6 +77,9 @@ func (i *Issuer) Mint(r Request) (*Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Scoped && i.account == i.public {
+		return nil, refuse("scoped user of profile "+r.Profile.Name, "the account's identity key", "a signing key with a scope", "an identity key has no scope, and the user would have every permission")
+	}
 	user, err := newUser(r.UserSeed, r.UserPublic)
 	if err != nil {
 		return nil, err
@@ -90,7 +93,11 @@ func (i *Issuer) Mint(r Request) (*Credential, error) {
 		return nil, err
 	}
 	if size := encodedSize(len(s.payload)); size > terms.gate {
-		return nil, &GateError{Profile: r.Profile.Name, Size: size, Gate: terms.gate, Widest: costs(r.set())}
+		refusal := &GateError{Profile: r.Profile.Name, Size: size, Gate: terms.gate}
+		if !r.Scoped {
+			refusal.Widest = costs(r.set())
+		}
+		return nil, refusal
 	}
 	if err := i.sign(s); err != nil {
 		return nil, fmt.Errorf("signing with %s: %w", i.public, err)
@@ -125,11 +132,7 @@ func newUser(seed []byte, public string) (userKey, error) {
 		return userKey{}, refuse("user key", "a seed and a public key", "one of them", "")
 	case len(seed) == ed25519.SeedSize:
 		key := ed25519.NewKeyFromSeed(seed)
-		encoded, err := nkeys.Encode(nkeys.PrefixByteUser, key[ed25519.SeedSize:])
-		if err != nil {
-			return userKey{}, fmt.Errorf("user key: %w", err)
-		}
-		return userKey{public: string(encoded), key: key}, nil
+		return userKey{public: userPublic(ed25519.PublicKey(key[ed25519.SeedSize:])), key: key}, nil
 	case len(seed) != 0:
 		return userKey{}, refuse("user seed", fmt.Sprintf("%d bytes", len(seed)), "32 bytes of raw key material", "give the bytes, not their nkey text")
 	case !nkeys.IsValidPublicUserKey(public):

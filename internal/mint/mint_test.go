@@ -118,6 +118,7 @@ func TestRefused(t *testing.T) {
 		"space":          {bad(patterns("a b")), `row R-a b: publish entry, got "a b", want dotted tokens without white space`},
 		"empty token":    {bad(patterns("a..b")), `row R-a..b: publish entry, got "a..b", want dotted tokens without white space`},
 		"empty pattern":  {bad(patterns("")), `row R-: publish entry, got "", want dotted tokens without white space`},
+		"scoped":         {func(r *Request) { r.Scoped = true }, `scoped user of profile worker, got the account's identity key, want a signing key with a scope`},
 		"not UTF-8":      {bad(patterns("a.\xff")), "row R-a.\xff: publish entry, got \"a.\\xff\", want dotted tokens without white space"},
 	}
 	issuer, signer := counted(t)

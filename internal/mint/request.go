@@ -18,6 +18,7 @@ const DefaultGate = compile.DefaultGate
 type Request struct {
 	Set        *compile.PermissionSet
 	Prepared   *Prepared // instead of Set: a set that is minted from many times
+	Scoped     bool      // the set is the scope of the issuer's key: the JWT carries tags and no permissions or limits of its own
 	Profile    *contract.Profile
 	Name       string        // claim "name"; "" leaves it out
 	UserSeed   []byte        // 32 bytes of raw key material

@@ -25,6 +25,7 @@ type SpaceInfo struct {
 	Topology string            `yaml:"topology"`           // of the contract
 	Settings map[string]string `yaml:"settings,omitempty"` // the contract's choices
 	Replicas int               `yaml:"replicas"`           // of every stream and bucket, 1 to 5
+	Scoped   []ScopedKey       `yaml:"scoped,omitempty"`   // signing keys with a scope, by name
 }
 
 func (s SpaceInfo) check() error {
@@ -38,7 +39,7 @@ func (s SpaceInfo) check() error {
 	if s.Replicas < 1 || s.Replicas > maxReplicas {
 		errs = append(errs, fmt.Errorf("replicas, got %d, want 1 to %d", s.Replicas, maxReplicas))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, checkScoped(s.Scoped))...)
 }
 
 func spaceRel(space string) string { return filepath.Join("spaces", space, spaceFile) }
