@@ -54,15 +54,11 @@ type dialer struct {
 
 // connect compiles, mints and uses a one-time credential of a profile.
 func (d *dialer) connect(ctx context.Context, account, profile string, in compile.Input) (*provision.Conn, error) {
-	issuer, err := issuerOf(d.dir, d.topology, d.space, account)
-	if err != nil {
-		return nil, err
-	}
 	p, err := findProfile(d.contract, profile)
 	if err != nil {
 		return nil, err
 	}
-	cred, err := d.app.issue(order{contract: d.contract, topology: d.topology, profile: p, account: account, input: in}, issuer)
+	cred, _, err := d.app.issueIn(d.dir, d.space, account, order{contract: d.contract, topology: d.topology, profile: p, input: in})
 	if err != nil {
 		return nil, err
 	}

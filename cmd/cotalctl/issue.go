@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/audit"
@@ -23,6 +24,7 @@ type order struct {
 	account  string // "" is the profile's own
 	input    compile.Input
 	ttl      time.Duration
+	after    int64 // Unix seconds: everything that was issued until then is revoked
 }
 
 // issue compiles and mints a credential with a new user key. The issuer is made by the caller, who holds the account's keys.
@@ -48,7 +50,36 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return issuer.Mint(mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: a.now(), TTL: o.ttl})
+	now, err := a.issueTime(o.after)
+	if err != nil {
+		return nil, err
+	}
+	return issuer.Mint(mint.Request{Set: sets[0], Profile: o.profile, Name: o.profile.Name, UserSeed: seed, Tags: tags, Now: now, TTL: o.ttl})
+}
+
+// longestWait is how far in the future a revocation may lie for minting to wait until it is past.
+const longestWait = 3 * time.Second
+
+// issueTime is now, once that is after a revocation of every user: the broker refuses what was issued in its second. A credential
+// of the future would be let in, and survive the next revocation, so minting waits instead.
+func (a *app) issueTime(after int64) (time.Time, error) {
+	now := a.now()
+	if now.Unix() > after {
+		return now, nil
+	}
+	wait := time.Unix(after+1, 0).Sub(now)
+	if wait <= longestWait {
+		select {
+		case <-a.ctx.Done():
+			return now, a.ctx.Err()
+		case <-time.After(wait):
+		}
+		if now = a.now(); now.Unix() > after {
+			return now, nil
+		}
+	}
+	return now, refused(fmt.Errorf("every user who is issued until %s is revoked, and it is %s", time.Unix(after, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+		"mint after that time; where it is wrong, see to the clock that the revocation was made with")
 }
 
 // gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as
@@ -75,14 +106,20 @@ func userKey(raw []byte) (string, error) {
 	return kp.PublicKey()
 }
 
-// issuerOf opens the signing key of a space's account.
-func issuerOf(d *trust.Dir, t *contract.Topology, space, account string) (*mint.Issuer, error) {
-	kp, acc, err := d.SigningKey(space, trust.AccountID(t.Accounts, account))
+// issueIn is issue with the signing key of a space's account.
+func (a *app) issueIn(d *trust.Dir, space, account string, o order) (*mint.Credential, *mint.Issuer, error) {
+	kp, acc, err := d.SigningKey(space, trust.AccountID(o.topology.Accounts, account))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer kp.Wipe()
-	return issuerFrom(kp, acc.Public)
+	issuer, err := issuerFrom(kp, acc.Public)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.account, o.after = account, acc.Claims.Revocations[jwt.All]
+	cred, err := a.issue(o, issuer)
+	return cred, issuer, err
 }
 
 func issuerFrom(kp nkeys.KeyPair, account string) (*mint.Issuer, error) {
@@ -93,8 +130,8 @@ func issuerFrom(kp nkeys.KeyPair, account string) (*mint.Issuer, error) {
 	return mint.NewIssuer(seed, account)
 }
 
-// mintSystem mints every profile of the contract that stands in the system account. It is called once, when a directory is
-// made: afterwards nobody holds a key that could.
+// mintSystem mints every profile of the contract that stands in the system account. It is called when a directory is made, and
+// when its system account is rotated: afterwards nobody holds a key that could.
 func (a *app) mintSystem(c *contract.Contract, t *contract.Topology, space string) func(trust.SystemIssuer) (map[string][]byte, error) {
 	return func(sys trust.SystemIssuer) (map[string][]byte, error) {
 		issuer, err := issuerFrom(sys.Key, sys.Account)

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/mint"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -61,16 +64,15 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	issuer, err := issuerOf(d, topology, space, account)
-	if err != nil {
-		return err
-	}
-	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, account: account, input: in, ttl: time.Duration(c.TTL)}, issuer)
+	cred, issuer, err := a.issueIn(d, space, account, order{contract: ct, topology: topology, profile: profile, input: in, ttl: time.Duration(c.TTL)})
 	if err != nil {
 		return err
 	}
 	text, err := cred.Creds()
 	if err != nil {
+		return err
+	}
+	if err := a.onRecord(d, space, cred, issuer); err != nil {
 		return err
 	}
 	if err := trust.ReplaceFile(c.Out, text); err != nil {
@@ -85,6 +87,17 @@ func (c *mintCmd) Run(a *app) error {
 		}
 	}
 	return nil
+}
+
+// onRecord keeps who was minted for, before the credential exists: what is not on record can neither be revoked by its key nor
+// be missed when the signing key goes.
+func (a *app) onRecord(d *trust.Dir, space string, cred *mint.Credential, issuer *mint.Issuer) error {
+	claims, err := jwt.DecodeUserClaims(cred.JWT)
+	if err != nil {
+		return err
+	}
+	return d.RecordIssued(space, trust.Issued{User: cred.PublicKey, Account: issuer.Account(), Issuer: issuer.PublicKey(), Profile: claims.Name,
+		Tags: claims.Tags, IssuedAt: cred.IssuedAt, Expires: cred.Expires}, a.now())
 }
 
 // lifetimeFlag is a duration that may be given in days, as contracts give them.

@@ -50,6 +50,8 @@ type spaceWork struct {
 	known    bool                   // the space was provisioned before
 	was      string                 // its contract as recorded then
 	shareErr error                  // of composing exports and imports, which happens inside a callback
+	servers  []string               // ids of those that must hold what is pushed by a change of trust; none: any one
+	edit     accountEdit            // what a change of trust does to the accounts
 }
 
 func (w *spaceWork) close() {
@@ -275,6 +277,11 @@ func (w *spaceWork) apply(plan *provision.Plan) error {
 				return err
 			}
 			changed = changed || change != trust.None || acc.stale || acc.fresh
+		}
+	}
+	if !w.known { // from its first credential on, whom the space has issued one to is on record
+		if err := w.dir.BeginIssued(w.name); err != nil {
+			return err
 		}
 	}
 	if _, err := w.dir.WriteSpace(w.name, w.info); err != nil {
