@@ -99,7 +99,7 @@ func (d *dialer) systemFile(path string) (*nats.Conn, error) {
 }
 
 func (d *dialer) options() []nats.Option {
-	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name("cotalctl"), quiet()}, d.opts...)
+	return append([]nats.Option{nats.Timeout(d.timeout), nats.NoReconnect(), nats.Name("cotalctl"), quiet()}, d.opts...)
 }
 
 // quiet keeps asynchronous errors off the terminal: what they mean for a command is in its own result.

@@ -37,7 +37,8 @@ type app struct {
 	stderr io.Writer
 	now    func() time.Time
 	rand   io.Reader
-	given  map[string]bool // the flags of the command line, by name
+	given  map[string]bool  // the flags of the command line, by name
+	watch  func(*spaceWork) // hears of a space that is opened for a change of trust; nil but in tests
 }
 
 type cli struct {

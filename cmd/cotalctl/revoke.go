@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"github.com/cotalctl/cotalctl/internal/provision"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -48,12 +47,16 @@ func (c *revokeCmd) Run(a *app) error {
 	if err := w.inspectAccounts(); err != nil {
 		return err
 	}
-	return c.carryOut(a, newPlan(w.name, w.accountUpdates()...), func() error {
+	err = c.carryOut(a, newPlan(w.name, w.accountUpdates()...), func() error {
 		if err := w.settle(); err != nil {
 			return err
 		}
 		return w.keptOut(c.User)
 	})
+	if err != nil || c.Plan {
+		return err
+	}
+	return w.unproven // a server that is missing is no reason to let the user in elsewhere
 }
 
 // revocations is what to take back in each account: of a credential at hand, in its account; else wherever the user is on
@@ -132,6 +135,5 @@ func (w *spaceWork) keptOut(file string) error {
 			return failed(fmt.Errorf("server %s still lets the revoked user in", redacted(url)), "run it again; see with cotalctl doctor that the server is one of the cluster")
 		}
 	}
-	w.after(provision.Action{Kind: provision.KindAccount, Name: w.name, Action: "checked"})
 	return nil
 }

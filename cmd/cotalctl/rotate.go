@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,8 +41,11 @@ func (a *app) openTrust(f trustFlags) (*spaceWork, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.watch != nil {
+		a.watch(w)
+	}
 	if err = w.greet(); err == nil {
-		w.servers, err = w.everyServer(f.Servers)
+		err = w.everyServer(f.Servers)
 	}
 	if err != nil {
 		w.close()
@@ -50,38 +54,43 @@ func (a *app) openTrust(f trustFlags) (*spaceWork, error) {
 	return w, nil
 }
 
-// everyServer is the ids of the servers that must take what is pushed, none where the broker runs in this process. A set that
-// cannot be proven complete is refused: a server that was missed would go on trusting what was taken back.
-func (w *spaceWork) everyServer(stated int) ([]string, error) {
+// everyServer finds the servers that must take what is pushed, none where the broker runs in this process. A set that nothing proves
+// complete leaves the reason in unproven: a server that was missed goes on trusting what is taken back. As many as the operator
+// states are complete, also where others are known: they take it from these when they are back.
+func (w *spaceWork) everyServer(stated int) error {
 	if w.broker != nil {
-		return nil, nil
+		return nil
 	}
 	if err := w.duty(contract.RoleDoctor); err != nil {
-		return nil, err
+		return err
 	}
 	nc, err := w.dialer.system(w.contract.Roles[contract.RoleDoctor])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer nc.Close()
 	snapshot, err := doctor.Gather(w.app.ctx, nc, doctor.Options{Timeout: w.dialer.timeout, Servers: stated})
 	if err != nil {
-		return nil, explained("gather", err)
+		return explained("gather", err)
 	}
 	report := doctor.Judge(snapshot, doctor.Floors{}, doctor.Expect{Servers: stated})
-	if !report.Complete {
-		for _, c := range report.Checks {
-			if c.Status != doctor.Pass {
-				return nil, refused(fmt.Errorf("servers that must take it, got %s, want %s", c.Got, c.Want), c.Hint)
-			}
-		}
-		return nil, refused(errors.New("which servers there are cannot be established"), "state their number with --servers N")
-	}
-	var ids []string
 	for _, s := range report.Servers {
-		ids = append(ids, s.ID)
+		w.servers = append(w.servers, s.ID)
 	}
-	return ids, nil
+	if len(w.servers) == 0 {
+		return failed(errors.New("no server answers the directory's "+w.contract.Roles[contract.RoleDoctor]+" credential"), "see what cotalctl doctor says")
+	}
+	if report.Complete || stated > 0 && stated == len(w.servers) {
+		return nil
+	}
+	for _, c := range report.Checks {
+		if c.Status != doctor.Pass {
+			w.unproven = refused(fmt.Errorf("servers that must take it, got %s, want %s", c.Got, c.Want),
+				cmp.Or(c.Hint, "see what cotalctl doctor says")+"; or state how many there are now with --servers N")
+			return nil
+		}
+	}
+	return failed(errors.New("which servers there are cannot be established"), "see what cotalctl doctor says")
 }
 
 // pushEverywhere gives an account JWT to every server, and returns once each holds it.

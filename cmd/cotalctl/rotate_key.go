@@ -33,6 +33,9 @@ func (c *rotateSigningKeyCmd) Run(a *app) error {
 		return err
 	}
 	defer w.close()
+	if w.unproven != nil {
+		return w.unproven
+	}
 	names, err := w.chosen(c.Account)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (p *keyProbe) dial(url string) (*nats.Conn, chan struct{}, error) {
 		return nil, nil, err
 	}
 	closed := make(chan struct{})
-	opts = append(append(opts, w.dialer.options()...), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	opts = append(append(opts, w.dialer.options()...), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	nc, err := interruptible(w.app.ctx, func() (*nats.Conn, error) { return nats.Connect(url, opts...) })
 	return nc, closed, err
 }

@@ -29,6 +29,9 @@ func (c *rotateSystemCmd) Run(a *app) error {
 		return err
 	}
 	defer w.close()
+	if w.unproven != nil {
+		return w.unproven
+	}
 	if err := w.duty(contract.RolePushClaims); err != nil {
 		return err
 	}

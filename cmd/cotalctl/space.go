@@ -51,6 +51,7 @@ type spaceWork struct {
 	was      string                 // its contract as recorded then
 	shareErr error                  // of composing exports and imports, which happens inside a callback
 	servers  []string               // ids of those that must hold what is pushed by a change of trust; none: any one
+	unproven error                  // why these may not be all of them
 	edit     accountEdit            // what a change of trust does to the accounts
 }
 
