@@ -102,7 +102,6 @@ func TestKilledTrustConverges(t *testing.T) {
 				if d := cmp.Diff(want, trusted(t, dir)); d != "" {
 					t.Errorf("killed after %s (-uninterrupted +converged):\n%s", events[at-1], d)
 				}
-				signable(t, dir, bob, events[at-1]+" and run again")
 				plan, _ := command(t, 0, "provision", "space", "main", "--dir", dir, "--plan", "-o", "json")
 				wantOnlyNone(t, plan)
 			}
