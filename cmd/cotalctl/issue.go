@@ -78,7 +78,8 @@ func (a *app) issueTime(after int64) (time.Time, error) {
 			return now, nil
 		}
 	}
-	return now, refused(fmt.Errorf("every user who is issued until %s is revoked, and it is %s", time.Unix(after, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+	until, it := time.Unix(after, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)
+	return now, refused(fmt.Errorf("every user who is issued until %s is revoked, and it is %s", until, it),
 		"mint after that time; where it is wrong, see to the clock that the revocation was made with")
 }
 

@@ -58,7 +58,8 @@ func (c *mintCmd) Run(a *app) error {
 	}
 	if account == contract.SystemAccount {
 		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name),
-			"its credential was minted with the directory: "+filepath.Join(shown(c.Dir), "creds", profile.Name+".creds"))
+			"its credential was minted with the directory: "+filepath.Join(shown(c.Dir), "creds", profile.Name+".creds")+
+				"; cotalctl rotate system makes it anew")
 	}
 	in, err := c.input(profile, space)
 	if err != nil {

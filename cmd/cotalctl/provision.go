@@ -77,7 +77,7 @@ func (f planFlags) print(w io.Writer, plan *provision.Plan, applied bool) error 
 		count[act.Action]++
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", act.Action, act.Kind, act.Name, act.Reason)
 		for _, d := range act.Diff {
-			fmt.Fprintf(tw, "\t\t  %s\t\n", d)
+			fmt.Fprintf(tw, "\t\t  %s\n", d) // no cell of its own: a long line widens no column
 		}
 	}
 	if err := tw.Flush(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 type revokeCmd struct {
 	User    string `arg:"" help:"Public user key, a .creds or .jwt file, or \"*\" for every user."`
-	Account string `help:"Account of the topology. Default: the credential's; of a key without a record and of \"*\": all of the space." placeholder:"NAME"`
+	Account string `help:"Account of the topology. Default: the credential's; of what is not on record, and of \"*\": all." placeholder:"NAME"`
 	trustFlags
 }
 
@@ -34,7 +34,8 @@ type revocation struct {
 
 func (c *revokeCmd) Run(a *app) error {
 	if c.User != jwt.All && !nkeys.IsValidPublicUserKey(c.User) && !strings.ContainsAny(c.User, "./") {
-		return usage(fmt.Errorf("user, got %q, want a public user key, a .creds or .jwt file, or \"*\"", c.User), "cotalctl mint prints the key of the user that it mints")
+		return usage(fmt.Errorf("user, got %q, want a public user key, a .creds or .jwt file, or \"*\"", c.User),
+			"cotalctl mint prints the key of the user that it mints")
 	}
 	w, err := a.openTrust(c.trustFlags)
 	if err != nil {
@@ -114,9 +115,11 @@ func (w *spaceWork) ownsCredential(cred trust.Issued, names []string) error {
 		}
 	}
 	if cred.Account == w.dir.SystemAccount() {
-		return refused(fmt.Errorf("user %s is of the system account, not of space %s", cred.User, w.name), "cotalctl rotate system makes every system credential anew")
+		return refused(fmt.Errorf("user %s is of the system account, not of space %s", cred.User, w.name),
+			"cotalctl rotate system makes every system credential anew")
 	}
-	return refused(fmt.Errorf("user %s is of account %s, which is none of space %s", cred.User, cred.Account, w.name), "name its space with --space, or its directory with --dir")
+	return refused(fmt.Errorf("user %s is of account %s, which is none of space %s", cred.User, cred.Account, w.name),
+		"name its space with --space, or its directory with --dir")
 }
 
 // keptOut makes sure that no server lets a revoked credential in, where it is at hand.
@@ -132,7 +135,8 @@ func (w *spaceWork) keptOut(file string) error {
 		nc, err := interruptible(w.app.ctx, func() (*nats.Conn, error) { return nats.Connect(url, append(opts, w.dialer.options()...)...) })
 		if err == nil {
 			nc.Close()
-			return failed(fmt.Errorf("server %s still lets the revoked user in", redacted(url)), "run it again; see with cotalctl doctor that the server is one of the cluster")
+			return failed(fmt.Errorf("server %s still lets the revoked user in", redacted(url)),
+				"run it again; see with cotalctl doctor that the server is one of the cluster")
 		}
 	}
 	return nil

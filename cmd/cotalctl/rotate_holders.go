@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,6 +21,9 @@ type held struct {
 	left     []trust.Issued // of the old key, and their holder has no other
 	fresh    int            // of the new key
 }
+
+// never is when a credential without an expiry expires.
+const never = 1<<62 - 1
 
 // generations are the tags that differ between two credentials of one holder.
 var generations = []string{"uid:", "instance:"}
@@ -115,12 +119,6 @@ func credential(path string) (trust.Issued, error) {
 		}
 		return trust.Issued{}, fmt.Errorf("%s: %w", shown(path), err)
 	}
-	i := trust.Issued{User: c.Subject, Account: c.IssuerAccount, Issuer: c.Issuer, Profile: c.Name, Tags: c.Tags, IssuedAt: c.IssuedAt, Expires: c.Expires}
-	if i.Account == "" {
-		i.Account = c.Issuer
-	}
-	if i.Expires == 0 {
-		i.Expires = 1<<63 - 1
-	}
-	return i, nil
+	return trust.Issued{User: c.Subject, Account: cmp.Or(c.IssuerAccount, c.Issuer), Issuer: c.Issuer, Profile: c.Name, Tags: c.Tags,
+		IssuedAt: c.IssuedAt, Expires: cmp.Or(c.Expires, never)}, nil
 }

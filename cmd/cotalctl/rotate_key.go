@@ -19,7 +19,7 @@ type rotateSigningKeyCmd struct {
 
 // Help is the example under the flags.
 func (rotateSigningKeyCmd) Help() string {
-	return "Example: cotalctl rotate signing-key --space main; cotalctl mint … for every holder; cotalctl rotate signing-key --space main --remove-old\n\n" +
+	return "Example: cotalctl rotate signing-key; cotalctl mint … for every holder; cotalctl rotate signing-key --remove-old\n\n" +
 		"Until the old key is removed both sign, and mint uses the new one. A run that was interrupted is taken up by the next. A removal is\n" +
 		"refused while a credential of the old key has no successor, and is done once every server holds it."
 }
@@ -128,7 +128,8 @@ func (w *spaceWork) addition(k *keyRotation) provision.Action {
 		act.Diff = []string{fmt.Sprintf("%s stands beside %s: mint every credential anew, then run it with --remove-old", k.rotation.New, k.rotation.Old)}
 	case k.rotation == nil && k.account.PlainSigners() != 1:
 		act.Action = provision.Refuse
-		act.Reason = fmt.Sprintf("the account has %d signing keys and no note says which of them is the older: remove the others by hand", k.account.PlainSigners())
+		act.Reason = fmt.Sprintf("the account has %d signing keys and no note says which of them is the older: remove the others by hand",
+			k.account.PlainSigners())
 	default:
 		act.Action, act.Diff = provision.Create, []string{"signs from now on; " + k.account.Signing + " goes on to be trusted"}
 	}
@@ -185,7 +186,8 @@ func (w *spaceWork) removal(k *keyRotation, abandon bool) (provision.Action, err
 		return act, nil
 	case !k.seed:
 		act.Action = provision.Refuse
-		act.Reason = fmt.Sprintf("the seed of the new key %s is gone, so that the space could no longer be signed for: restore it from a backup of %s", k.rotation.New, shown(w.dir.Path()))
+		act.Reason = fmt.Sprintf("the seed of the new key %s is gone, so that the space could no longer be signed for: restore it from a backup of %s",
+			k.rotation.New, shown(w.dir.Path()))
 		return act, nil
 	case !k.overlap && !k.dropped:
 		act.Action, act.Reason = provision.Refuse, "the account does not name the new key yet: run it without --remove-old first"
@@ -195,13 +197,18 @@ func (w *spaceWork) removal(k *keyRotation, abandon bool) (provision.Action, err
 	if k.dropped {
 		return act, nil // decided by the run that took it out of the account
 	}
+	return act, w.ends(k, &act, abandon)
+}
+
+// ends adds whose credentials end with the old key, and refuses where that leaves somebody without one.
+func (w *spaceWork) ends(k *keyRotation, act *provision.Action, abandon bool) error {
 	records, err := w.issued(k.account)
 	if err != nil {
-		return act, err
+		return err
 	}
 	complete, err := w.dir.IssuedComplete(w.name)
 	if err != nil {
-		return act, err
+		return err
 	}
 	h := holders(records, k.account.Claims.Revocations, k.rotation)
 	for _, i := range h.replaced {
@@ -214,12 +221,14 @@ func (w *spaceWork) removal(k *keyRotation, abandon bool) (provision.Action, err
 	case abandon:
 	case len(h.left) > 0:
 		act.Action = provision.Refuse
-		act.Reason = fmt.Sprintf("%s is of the old key and the only way in of its holder (%d such): mint it anew, revoke it, wait until it expires, or give it up with --abandon", who(h.left[0]), len(h.left))
+		act.Reason = fmt.Sprintf("%s is of the old key and the only way in of its holder (%d such): mint it anew, revoke it, "+
+			"wait until it expires, or give it up with --abandon", who(h.left[0]), len(h.left))
 	case h.fresh == 0 && !complete:
 		act.Action = provision.Refuse
-		act.Reason = "no credential is known to be minted with the new key, and older ones may not be on record: mint what is needed anew, or run it with --abandon"
+		act.Reason = "no credential is known to be minted with the new key, and older ones may not be on record: " +
+			"mint what is needed anew, or run it with --abandon"
 	}
-	return act, nil
+	return nil
 }
 
 // who names a recorded credential.
@@ -232,6 +241,7 @@ func who(i trust.Issued) string {
 }
 
 func (w *spaceWork) applyRemoval(keys []*keyRotation) error {
+	keys = slices.DeleteFunc(keys, func(k *keyRotation) bool { return k.rotation == nil })
 	var old []*keyProbe
 	defer func() {
 		for _, p := range old {
@@ -239,9 +249,6 @@ func (w *spaceWork) applyRemoval(keys []*keyRotation) error {
 		}
 	}()
 	for _, k := range keys {
-		if k.rotation == nil {
-			continue
-		}
 		if k.overlap { // what a killed run left dropped may not be pushed yet, and then its new key may not be known either
 			if err := w.letsIn(k, k.rotation.New); err != nil {
 				return err
@@ -256,14 +263,9 @@ func (w *spaceWork) applyRemoval(keys []*keyRotation) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	for _, p := range old {
-		if err := p.gone(); err != nil {
+	for i, k := range keys {
+		if err := old[i].gone(); err != nil {
 			return err
-		}
-	}
-	for _, k := range keys {
-		if k.rotation == nil {
-			continue
 		}
 		if err := w.letsIn(k, k.rotation.New); err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/mint"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
@@ -25,7 +24,8 @@ func watched(t testing.TB, url, file string) (*nats.Conn, <-chan struct{}) {
 		t.Fatal(err)
 	}
 	closed := make(chan struct{})
-	nc, err := nats.Connect(url, append(opts, nats.Timeout(patience), nats.NoReconnect(), quiet(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))...)
+	opts = append(opts, nats.Timeout(patience), nats.NoReconnect(), quiet(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	nc, err := nats.Connect(url, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,8 +255,7 @@ func again(t testing.TB, d *trust.Dir, file string, iat int64) *mint.Credential 
 	if err != nil {
 		t.Fatal(err)
 	}
-	none := compile.List{Mode: compile.ModeNone}
-	cred, err := issuer.Mint(mint.Request{Set: &compile.PermissionSet{Profile: proband.Name, Pub: none, Sub: none}, Profile: &proband, UserSeed: raw, Now: time.Unix(iat, 0)})
+	cred, err := mintNone(issuer, raw, time.Unix(iat, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/cotalctl/cotalctl/internal/mint"
 )
 
+const hintAgain = "run it again: it goes on from what is there"
+
 // proband is who shows whether a server trusts a key: a user of a minute who may do nothing.
 var proband = contract.Profile{Name: "signing-key-probe", Trust: contract.TrustSinglePurpose,
 	Lifetime: contract.Lifetime{Class: contract.LifetimeOneShot, Default: time.Minute}}
@@ -93,9 +95,14 @@ func (p *keyProbe) mint() (*mint.Credential, error) {
 	if _, err := io.ReadFull(w.app.rand, seed); err != nil {
 		return nil, fmt.Errorf("user key: %w", err)
 	}
+	return mintNone(issuer, seed, now)
+}
+
+// mintNone mints a proband.
+func mintNone(issuer *mint.Issuer, seed []byte, now time.Time) (*mint.Credential, error) {
 	none := compile.List{Mode: compile.ModeNone}
-	return issuer.Mint(mint.Request{Set: &compile.PermissionSet{Profile: proband.Name, Pub: none, Sub: none}, Profile: &proband,
-		Name: proband.Name, UserSeed: seed, Now: now})
+	set := &compile.PermissionSet{Profile: proband.Name, Pub: none, Sub: none}
+	return issuer.Mint(mint.Request{Set: set, Profile: &proband, Name: proband.Name, UserSeed: seed, Now: now})
 }
 
 // letsIn makes sure that every server that was named lets a user of a key in.
@@ -106,7 +113,8 @@ func (w *spaceWork) letsIn(k *keyRotation, public string) error {
 	}
 	defer p.close()
 	if len(p.absent) > 0 || len(p.conns) == 0 {
-		return refused(fmt.Errorf("server %s: it does not let in users of the new key %s of account %s", redacted(strings.Join(p.absent, ",")), public, k.account.Name),
+		at := redacted(strings.Join(p.absent, ","))
+		return refused(fmt.Errorf("server %s: it does not let in users of the new key %s of account %s", at, public, k.account.Name),
 			"run cotalctl rotate signing-key again without --remove-old, and see with cotalctl doctor that all servers are one cluster")
 	}
 	return nil
@@ -123,7 +131,7 @@ func (p *keyProbe) gone() error {
 		case <-w.app.ctx.Done():
 			return w.app.ctx.Err()
 		case <-end.C:
-			return failed(fmt.Errorf("account %s: a server still serves a user of the old key %s", p.key.account.Name, p.public), "run it again: it goes on from what is there")
+			return failed(fmt.Errorf("account %s: a server still serves a user of the old key %s", p.key.account.Name, p.public), hintAgain)
 		}
 	}
 	again, err := w.probe(p.key, p.public)
@@ -132,7 +140,7 @@ func (p *keyProbe) gone() error {
 	}
 	defer again.close()
 	if len(again.conns) > 0 {
-		return failed(fmt.Errorf("account %s: a server still lets in users of the old key %s", p.key.account.Name, p.public), "run it again: it goes on from what is there")
+		return failed(fmt.Errorf("account %s: a server still lets in users of the old key %s", p.key.account.Name, p.public), hintAgain)
 	}
 	return nil
 }

@@ -181,6 +181,6 @@ func (w *spaceWork) awaitClosed(closed <-chan struct{}) error {
 	case <-w.app.ctx.Done():
 		return w.app.ctx.Err()
 	case <-end.C:
-		return failed(errors.New("a server still serves a system user of the old key"), "run it again: it goes on from what is there")
+		return failed(errors.New("a server still serves a system user of the old key"), hintAgain)
 	}
 }

@@ -86,7 +86,8 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		if change != step.change || planned != step.change || a.Signing != step.signing || cmp.Diff(step.signers, signers(a)) != "" {
-			t.Errorf("%s: planned %s, %s, signers %v, signing %s; want %s, %v, %s", step.name, planned, change, signers(a), a.Signing, step.change, step.signers, step.signing)
+			t.Errorf("%s: planned %s, %s, signers %v, signing %s; want %s, %v, %s",
+				step.name, planned, change, signers(a), a.Signing, step.change, step.signers, step.signing)
 		}
 		if a.Public != was.Public || a.Claims.IssuedAt < was.Claims.IssuedAt {
 			t.Errorf("%s: account %s of %d, want %s, newer", step.name, a.Public, a.Claims.IssuedAt, was.Public)
@@ -339,7 +340,8 @@ func TestIssued(t *testing.T) {
 	d := ensure(t, fresh(t))
 	lock(t, ensure(t, d.Path()))
 	public := userOf(t, filepath.Join(d.Path(), "creds", "doctor.creds")).Subject
-	brief := trust.Issued{User: public, Account: "A", Issuer: "B", Profile: "p", Tags: []string{"x:y"}, IssuedAt: start().Unix(), Expires: start().Add(time.Minute).Unix()}
+	brief := trust.Issued{User: public, Account: "A", Issuer: "B", Profile: "p", Tags: []string{"x:y"},
+		IssuedAt: start().Unix(), Expires: start().Add(time.Minute).Unix()}
 	long := brief
 	long.Expires = start().Add(time.Hour).Unix()
 	for _, i := range []trust.Issued{long, brief} {
@@ -350,7 +352,12 @@ func TestIssued(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		want  []trust.Issued
-	}{{0, []trust.Issued{brief, long}}, {time.Minute, []trust.Issued{brief, long}}, {2 * time.Minute, []trust.Issued{long}}, {2 * time.Hour, []trust.Issued{}}} {
+	}{
+		{0, []trust.Issued{brief, long}},
+		{time.Minute, []trust.Issued{brief, long}},
+		{2 * time.Minute, []trust.Issued{long}},
+		{2 * time.Hour, []trust.Issued{}},
+	} {
 		got, err := d.Issued("main", start().Add(tt.after))
 		if err != nil {
 			t.Fatal(err)
