@@ -10,7 +10,9 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
+	"github.com/cotalctl/cotalctl/internal/provision"
 	"github.com/cotalctl/cotalctl/internal/source"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
@@ -71,8 +73,9 @@ func isRevoked(list jwt.RevocationList, i trust.Issued) bool {
 	return false
 }
 
-// issued is the credentials of an account that are on record, or kept with the space, and have not expired.
-func (w *spaceWork) issued(acc *trust.Account) ([]trust.Issued, error) {
+// issued is the credentials of an account that are on record, kept with the space or connected now, and have not expired. Who is
+// connected is asked for only where the answer decides.
+func (w *spaceWork) issued(acc *trust.Account, connected bool) ([]trust.Issued, error) {
 	now := w.app.now()
 	records, err := w.dir.Issued(w.name, now)
 	if err != nil {
@@ -91,7 +94,46 @@ func (w *spaceWork) issued(acc *trust.Account) ([]trust.Issued, error) {
 			records = append(records, i)
 		}
 	}
+	var live []trust.Issued
+	if connected {
+		if live, err = w.live(acc); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range live {
+		if !slices.ContainsFunc(records, func(r trust.Issued) bool { return r.User == i.User && r.Issuer == i.Issuer }) {
+			records = append(records, i)
+		}
+	}
 	return slices.DeleteFunc(records, func(i trust.Issued) bool { return i.Account != acc.Public }), nil
+}
+
+// live is who is connected to an account on the servers that must take a change. Nobody is to a broker of this process.
+func (w *spaceWork) live(acc *trust.Account) ([]trust.Issued, error) {
+	if w.broker != nil {
+		return nil, nil
+	}
+	nc, err := w.dialer.system(w.contract.Roles[contract.RoleDoctor])
+	if err != nil {
+		return nil, err
+	}
+	defer nc.Close()
+	users, err := provision.LiveUsers(w.app.ctx, nc, acc.Public, len(w.servers))
+	var denied *provision.DeniedError
+	if errors.As(err, &denied) {
+		fmt.Fprintf(w.app.stderr, "cotalctl: note: profile %s may not ask who is connected to account %s: only what is on record counts\n",
+			w.contract.Roles[contract.RoleDoctor], acc.Name)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explained("who is connected", err)
+	}
+	out := make([]trust.Issued, len(users))
+	for i, u := range users {
+		out[i] = trust.Issued{User: u.User, Account: acc.Public, Issuer: u.Issuer, Profile: u.Name, Tags: u.Tags, IssuedAt: u.IssuedAt,
+			Expires: cmp.Or(u.Expires, never)}
+	}
+	return out, nil
 }
 
 func (w *spaceWork) keptCreds(name string) (trust.Issued, error) {

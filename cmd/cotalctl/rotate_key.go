@@ -202,7 +202,7 @@ func (w *spaceWork) removal(k *keyRotation, abandon bool) (provision.Action, err
 
 // ends adds whose credentials end with the old key, and refuses where that leaves somebody without one.
 func (w *spaceWork) ends(k *keyRotation, act *provision.Action, abandon bool) error {
-	records, err := w.issued(k.account)
+	records, err := w.issued(k.account, !abandon)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,11 @@ func who(i trust.Issued) string {
 	tags := slices.DeleteFunc(slices.Clone(i.Tags), func(tag string) bool {
 		return slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(tag, s) })
 	})
-	return fmt.Sprintf("%s %s of user %s, until %s,", i.Profile, strings.Join(tags, " "), i.User, time.Unix(i.Expires, 0).UTC().Format(time.RFC3339))
+	until := "without an end,"
+	if i.Expires != never {
+		until = "until " + time.Unix(i.Expires, 0).UTC().Format(time.RFC3339) + ","
+	}
+	return strings.Join(append(append([]string{i.Profile}, tags...), "of user", i.User+",", until), " ")
 }
 
 func (w *spaceWork) applyRemoval(keys []*keyRotation) error {

@@ -99,8 +99,15 @@ func answers(ctx context.Context, nc *nats.Conn, subject string, body []byte, ta
 		return err
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
+	before := nc.LastError()
 	if err := nc.PublishRequest(subject, inbox, body); err != nil {
 		return err
+	}
+	if err := nc.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	if last := nc.LastError(); last != before && errors.Is(last, nats.ErrPermissionViolation) { // it stands before the answer to the flush
+		return unanswered(nc, subject, last)
 	}
 	for {
 		msg, err := sub.NextMsgWithContext(ctx)
