@@ -95,7 +95,10 @@ func (w *spaceWork) rotateSystem(mintAll systemMinter) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.dir.AdoptSystem(), w.newPusher()); err != nil {
+	if err := w.newPusher(); err != nil {
+		return err
+	}
+	if err := w.dir.AdoptSystem(); err != nil {
 		return err
 	}
 	if err := w.dir.DropSystem(w.app.now()); err != nil {
@@ -119,7 +122,7 @@ func (w *spaceWork) oldPusher() (*nats.Conn, <-chan struct{}, error) {
 	if w.system == nil {
 		return nil, nil, nil
 	}
-	path, err := w.pusherFile()
+	path, err := w.dir.Creds("", w.contract.Roles[contract.RolePushClaims])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,9 +139,9 @@ func (w *spaceWork) oldPusher() (*nats.Conn, <-chan struct{}, error) {
 	return old, closed, nil
 }
 
-// newPusher connects with the directory's credential, to every server that was named: the old key goes only once it lets in.
+// newPusher connects with the new credential, to every server that was named: the old one goes only once the new one is let in.
 func (w *spaceWork) newPusher() error {
-	path, err := w.pusherFile()
+	path, err := w.dir.StagedCreds(w.contract.Roles[contract.RolePushClaims])
 	if err != nil {
 		return err
 	}
@@ -155,10 +158,6 @@ func (w *spaceWork) newPusher() error {
 		w.system, err = w.dialer.systemFile(path)
 	}
 	return err
-}
-
-func (w *spaceWork) pusherFile() (string, error) {
-	return w.dir.Creds("", w.contract.Roles[contract.RolePushClaims])
 }
 
 func (w *spaceWork) pushSystem() error {

@@ -19,8 +19,10 @@ func TestHolders(t *testing.T) {
 	cred := func(user, issuer string, iat int64, tags ...string) trust.Issued {
 		return trust.Issued{User: user, Account: "A", Issuer: issuer, Tags: tags, IssuedAt: iat}
 	}
-	elsewhere := cred("u2", "NEW", 5, "profile:agent", "actor:alice")
+	elsewhere := cred("u2", "NEW", 5, "actor:alice")
 	elsewhere.Account = "B"
+	old, next := cred("u1", "OLD", 1, "actor:alice"), cred("u2", "NEW", 5, "actor:alice")
+	list := func(records ...trust.Issued) []trust.Issued { return records }
 	for _, tt := range []struct {
 		name           string
 		records        []trust.Issued
@@ -29,17 +31,19 @@ func TestHolders(t *testing.T) {
 		fresh          int
 	}{
 		{name: "nobody"},
-		{name: "left", records: []trust.Issued{cred("u1", "OLD", 1, "profile:agent", "actor:alice")}, left: "u1"},
-		{name: "replaced", records: []trust.Issued{cred("u1", "OLD", 1, "profile:agent", "actor:alice"), cred("u2", "NEW", 5, "actor:alice", "profile:agent")}, replaced: "u1", fresh: 1},
-		{name: "another generation", records: []trust.Issued{cred("u1", "OLD", 1, "actor:alice", "uid:1"), cred("u2", "NEW", 5, "actor:alice", "uid:2")}, replaced: "u1", fresh: 1},
-		{name: "another holder", records: []trust.Issued{cred("u1", "OLD", 1, "actor:alice"), cred("u2", "NEW", 5, "actor:bob")}, left: "u1", fresh: 1},
-		{name: "another profile", records: []trust.Issued{cred("u1", "OLD", 1, "actor:alice", "profile:agent"), cred("u2", "NEW", 5, "actor:alice", "profile:observer")}, left: "u1", fresh: 1},
-		{name: "another account", records: []trust.Issued{cred("u1", "OLD", 1, "profile:agent", "actor:alice"), elsewhere}, left: "u1", fresh: 1},
-		{name: "a third key", records: []trust.Issued{cred("u1", "ELSE", 1, "actor:alice")}},
-		{name: "the old one is revoked", records: []trust.Issued{cred("u1", "OLD", 1, "actor:alice")}, revoked: jwt.RevocationList{"u1": 1}},
-		{name: "revoked before it was issued", records: []trust.Issued{cred("u1", "OLD", 2, "actor:alice")}, revoked: jwt.RevocationList{"u1": 1}, left: "u1"},
-		{name: "the new one is revoked", records: []trust.Issued{cred("u1", "OLD", 1, "actor:alice"), cred("u2", "NEW", 5, "actor:alice")}, revoked: jwt.RevocationList{"u2": 5}, left: "u1"},
-		{name: "everybody is revoked", records: []trust.Issued{cred("u1", "OLD", 1, "actor:alice"), cred("u2", "NEW", 5, "actor:alice")}, revoked: jwt.RevocationList{jwt.All: 4}, fresh: 1},
+		{name: "left", records: list(old), left: "u1"},
+		{name: "replaced", records: list(old, next), replaced: "u1", fresh: 1},
+		{name: "tags in another order", records: list(cred("u1", "OLD", 1, "a:1", "b:2"), cred("u2", "NEW", 5, "b:2", "a:1")), replaced: "u1", fresh: 1},
+		{name: "another generation", records: list(cred("u1", "OLD", 1, "actor:alice", "uid:1"), cred("u2", "NEW", 5, "actor:alice", "uid:2")),
+			replaced: "u1", fresh: 1},
+		{name: "another holder", records: list(old, cred("u2", "NEW", 5, "actor:bob")), left: "u1", fresh: 1},
+		{name: "another profile", records: list(cred("u1", "OLD", 1, "profile:agent"), cred("u2", "NEW", 5, "profile:observer")), left: "u1", fresh: 1},
+		{name: "another account", records: list(old, elsewhere), left: "u1", fresh: 1},
+		{name: "a third key", records: list(cred("u1", "ELSE", 1, "actor:alice"))},
+		{name: "the old one is revoked", records: list(old), revoked: jwt.RevocationList{"u1": 1}},
+		{name: "revoked before it was issued", records: list(cred("u1", "OLD", 2, "actor:alice")), revoked: jwt.RevocationList{"u1": 1}, left: "u1"},
+		{name: "the new one is revoked", records: list(old, next), revoked: jwt.RevocationList{"u2": 5}, left: "u1"},
+		{name: "everybody is revoked", records: list(old, next), revoked: jwt.RevocationList{jwt.All: 4}, fresh: 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := holders(tt.records, tt.revoked, r)

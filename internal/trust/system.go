@@ -81,6 +81,18 @@ func (d *Dir) StageSystem(o Options) error {
 	return d.signSystem(o.Now, append(d.SystemSigners(), signing))
 }
 
+// StagedCreds is the absolute path of a system credential that a rotation has staged, or of the one in force where none is.
+func (d *Dir) StagedCreds(name string) (string, error) {
+	if err := checkName("credential", name); err != nil {
+		return "", err
+	}
+	rel := filepath.Join(nextCreds, name+credsSuffix)
+	if there, err := d.exists(rel); err != nil || !there {
+		return d.Creds("", name)
+	}
+	return d.join(rel), nil
+}
+
 // AdoptSystem puts the staged credentials in the place of the old ones; both are good until DropSystem. A credential that was not minted anew goes.
 func (d *Dir) AdoptSystem() error {
 	var note systemNote
