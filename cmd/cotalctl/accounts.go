@@ -125,11 +125,23 @@ func (w *spaceWork) claimsStore() (claimsStore, error) {
 	return systemClaims{w.system}, nil
 }
 
-// accountSpec is an account as the contract's cross-account rows want it.
+// accountEdit is what a change of trust does to the accounts of a space; the zero edit does nothing.
+type accountEdit struct {
+	rotations map[string]*trust.Rotation // by account
+	dropOld   bool
+	revoke    map[string]revocation // by account
+}
+
+// accountSpec is an account as the contract's cross-account rows want it, edited.
 func (w *spaceWork) accountSpec(name string) trust.AccountSpec {
+	rotation := w.edit.rotations[name]
 	return trust.AccountSpec{Space: w.name, Account: trust.AccountID(w.topology.Accounts, name), Now: w.app.now(), Rand: w.app.rand,
+		Rotation: rotation, DropOld: w.edit.dropOld && rotation != nil,
 		Claims: func(claims *jwt.AccountClaims) {
 			w.shareErr = errors.Join(w.shareErr, w.share(name, claims), w.scopes(name, claims))
+			if r, ok := w.edit.revoke[name]; ok {
+				claims.RevokeAt(r.user, r.at)
+			}
 		}}
 }
 

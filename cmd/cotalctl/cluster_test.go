@@ -15,9 +15,9 @@ import (
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
-// cluster runs three servers on the trust of one directory, each on stores of its own, and returns their client URLs once
+// cluster runs three servers on the trust of one directory, each on stores of its own, and returns them and their client URLs once
 // JetStream has a leader and three peers.
-func cluster(t *testing.T, d *trust.Dir) string {
+func cluster(t *testing.T, d *trust.Dir) ([]*server.Server, string) {
 	t.Helper()
 	const n = 3
 	routes := freeRoutes(t, n)
@@ -42,7 +42,7 @@ func cluster(t *testing.T, d *trust.Dir) string {
 		servers, urls = append(servers, s), append(urls, s.ClientURL())
 	}
 	natstest.AwaitLeader(t, servers)
-	return strings.Join(urls, ",")
+	return servers, strings.Join(urls, ",")
 }
 
 // nodeOptions is the configuration of the directory with stores of its own and a cluster port.
@@ -97,7 +97,7 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	urls := cluster(t, d)
+	_, urls := cluster(t, d)
 	space := []string{"provision", "space", "main", "--dir", dir, "--server", urls, "--timeout", patience.String(), "-o", "json"}
 	out, _ := command(t, 0, append(space, "--replicas", "3")...)
 	readPlan(t, out)

@@ -54,15 +54,11 @@ type dialer struct {
 
 // connect compiles, mints and uses a one-time credential of a profile.
 func (d *dialer) connect(ctx context.Context, account, profile string, in compile.Input) (*provision.Conn, error) {
-	issuer, err := issuerOf(d.dir, d.topology, d.space, account)
-	if err != nil {
-		return nil, err
-	}
 	p, err := findProfile(d.contract, profile)
 	if err != nil {
 		return nil, err
 	}
-	cred, err := d.app.issue(order{contract: d.contract, topology: d.topology, profile: p, account: account, input: in}, issuer)
+	cred, _, err := d.app.issueIn(d.dir, d.space, account, order{contract: d.contract, topology: d.topology, profile: p, input: in})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +102,7 @@ func (d *dialer) systemFile(path string) (*nats.Conn, error) {
 const clientName = "cotalctl"
 
 func (d *dialer) options() []nats.Option {
-	return append([]nats.Option{nats.Timeout(d.timeout), nats.MaxReconnects(0), nats.Name(clientName), quiet()}, d.opts...)
+	return append([]nats.Option{nats.Timeout(d.timeout), nats.NoReconnect(), nats.Name(clientName), quiet()}, d.opts...)
 }
 
 // quiet keeps asynchronous errors off the terminal: what they mean for a command is in its own result.

@@ -63,11 +63,7 @@ type demoClient struct {
 // client mints a credential and connects with it, under the inbox prefix of its connection (§10).
 func (d *demo) client(p principal) (*demoClient, error) {
 	w := d.work
-	issuer, err := issuerOf(w.dir, w.topology, w.name, w.topology.Accounts[0])
-	if err != nil {
-		return nil, err
-	}
-	cred, err := d.app.issue(order{contract: w.contract, topology: w.topology, profile: w.contract.Profiles["agent"], input: p.input()}, issuer)
+	cred, _, err := d.app.issueIn(w.dir, w.name, w.topology.Accounts[0], order{contract: w.contract, topology: w.topology, profile: w.contract.Profiles["agent"], input: p.input()})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/audit"
@@ -26,6 +27,7 @@ type order struct {
 	ttl      time.Duration
 	gate     int               // bytes; 0 is the profile's own
 	template *compile.Template // the scope of the issuer's key; nil: the permissions stand in the credential
+	after    int64             // Unix seconds: everything that was issued until then is revoked
 }
 
 // issue compiles and mints a credential with a new user key. The issuer is made by the caller, who holds the account's keys.
@@ -47,7 +49,11 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := mint.Request{Set: sets[0], Profile: o.profile, UserSeed: seed, Now: a.now(), TTL: o.ttl, Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
+	now, err := a.issueTime(o.after)
+	if err != nil {
+		return nil, err
+	}
+	r := mint.Request{Set: sets[0], Profile: o.profile, UserSeed: seed, Now: now, TTL: o.ttl, Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
 	if o.template == nil {
 		r.Name = o.profile.Name
 		r.Tags, err = scope.Tags()
@@ -77,6 +83,32 @@ func scopedTags(t *compile.Template, scope *compile.Scope, public string) ([]str
 	return tags, nil
 }
 
+// longestWait is how far in the future a revocation may lie for minting to wait until it is past.
+const longestWait = 3 * time.Second
+
+// issueTime is now, once that is after a revocation of every user: the broker refuses what was issued in its second. A credential
+// of the future would be let in, and survive the next revocation, so minting waits instead.
+func (a *app) issueTime(after int64) (time.Time, error) {
+	now := a.now()
+	if now.Unix() > after {
+		return now, nil
+	}
+	wait := time.Unix(after+1, 0).Sub(now)
+	if wait <= longestWait {
+		select {
+		case <-a.ctx.Done():
+			return now, a.ctx.Err()
+		case <-time.After(wait):
+		}
+		if now = a.now(); now.Unix() > after {
+			return now, nil
+		}
+	}
+	until, it := time.Unix(after, 0).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)
+	return now, refused(fmt.Errorf("every user who is issued until %s is revoked, and it is %s", until, it),
+		"mint after that time; where it is wrong, see to the clock that the revocation was made with")
+}
+
 // gate refuses a set that the contract's own invariants call an error: parameters may name what belongs to another profile, such as
 // a command of a core endpoint that one service alone may ask for.
 func gate(c *contract.Contract, t *contract.Topology, profile *contract.Profile, scope *compile.Scope, set *compile.PermissionSet) error {
@@ -92,14 +124,20 @@ func gate(c *contract.Contract, t *contract.Topology, profile *contract.Profile,
 	return refused(probs.Err(), "")
 }
 
-// issuerOf opens the signing key of a space's account.
-func issuerOf(d *trust.Dir, t *contract.Topology, space, account string) (*mint.Issuer, error) {
-	kp, acc, err := d.SigningKey(space, trust.AccountID(t.Accounts, account))
+// issueIn is issue with the signing key of a space's account.
+func (a *app) issueIn(d *trust.Dir, space, account string, o order) (*mint.Credential, *mint.Issuer, error) {
+	kp, acc, err := d.SigningKey(space, trust.AccountID(o.topology.Accounts, account))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer kp.Wipe()
-	return issuerFrom(kp, acc.Public)
+	issuer, err := issuerFrom(kp, acc.Public)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.account, o.after = account, acc.Claims.Revocations[jwt.All]
+	cred, err := a.issue(o, issuer)
+	return cred, issuer, err
 }
 
 func issuerFrom(kp nkeys.KeyPair, account string) (*mint.Issuer, error) {
@@ -110,8 +148,8 @@ func issuerFrom(kp nkeys.KeyPair, account string) (*mint.Issuer, error) {
 	return mint.NewIssuer(seed, account)
 }
 
-// mintSystem mints every profile of the contract that stands in the system account. It is called once, when a directory is
-// made: afterwards nobody holds a key that could.
+// mintSystem mints every profile of the contract that stands in the system account. It is called when a directory is made, and
+// when its system account is rotated: afterwards nobody holds a key that could.
 func (a *app) mintSystem(c *contract.Contract, t *contract.Topology, space string) func(trust.SystemIssuer) (map[string][]byte, error) {
 	return func(sys trust.SystemIssuer) (map[string][]byte, error) {
 		issuer, err := issuerFrom(sys.Key, sys.Account)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,7 +43,7 @@ func (k *killer) wrote(rel string) error {
 
 func (k *killer) applied(a provision.Action) { k.event(a.Action + " " + a.Kind + " " + a.Name) }
 
-// killable is main of the re-executed test binary: "space", "scoped", "deprovision-scoped", "principal", "deprovision", "endpoint" or "deprovision-endpoint", and the directory.
+// killable is main of the re-executed test binary: an operation that run knows, and the directory.
 func killable() (code int, ok bool) {
 	at, ok := os.LookupEnv(killAt)
 	if !ok {
@@ -83,7 +84,7 @@ func (k *killer) run(a *app, op, dir string) error {
 	case "deprovision-endpoint":
 		return k.lifecycle(a, req, lifecycleEndpoint, paramFlags{Params: []string{serveFile}}, (*provision.Session).PlanRemoval)
 	}
-	return fmt.Errorf("unknown operation %q", op)
+	return k.trust(a, op, dir)
 }
 
 // space is "provision space main" with an observer of every file: the directory is made first, as the command would make it.
@@ -121,6 +122,26 @@ func (k *killer) scoped(a *app, req spaceRequest, edit func(*spaceWork) error) e
 	w.dir.Observe(k.wrote)
 	k.event("opened")
 	return edit(w)
+}
+
+// trust is a change of trust, as its command makes it; its events are also what every server was given.
+func (k *killer) trust(a *app, op, dir string) error {
+	a.watch = func(w *spaceWork) {
+		w.dir.Observe(k.wrote)
+		w.after = k.applied
+	}
+	flags := trustFlags{Space: "main", dirFlag: dirFlag{dir}, serverFlags: serverFlags{Timeout: waitFlag(patience)}}
+	switch op {
+	case "add-key":
+		return (&rotateSigningKeyCmd{trustFlags: flags}).Run(a)
+	case "remove-key":
+		return (&rotateSigningKeyCmd{RemoveOld: true, trustFlags: flags}).Run(a)
+	case "rotate-system":
+		return (&rotateSystemCmd{flags}).Run(a)
+	case "revoke":
+		return (&revokeCmd{User: filepath.Join(filepath.Dir(dir), "alice.creds"), trustFlags: flags}).Run(a)
+	}
+	return fmt.Errorf("unknown operation %q", op)
 }
 
 func (k *killer) lifecycle(a *app, req spaceRequest, name string, flags paramFlags, planner planLifecycle) error {

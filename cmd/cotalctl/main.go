@@ -37,13 +37,16 @@ type app struct {
 	stderr io.Writer
 	now    func() time.Time
 	rand   io.Reader
-	given  map[string]bool // the flags of the command line, by name
+	given  map[string]bool  // the flags of the command line, by name
+	watch  func(*spaceWork) // hears of a space that is opened for a change of trust; nil but in tests
 }
 
 type cli struct {
 	Provision   provisionCmd   `cmd:"" help:"Create or verify a space, or what one principal or endpoint owns in it."`
 	Deprovision deprovisionCmd `cmd:"" help:"Remove what one principal or endpoint owns in a space."`
 	Mint        mintCmd        `cmd:"" help:"Mint a credential of a profile from the keys of a space."`
+	Rotate      rotateCmd      `cmd:"" help:"Replace the keys that sign users, of a space or of the system account."`
+	Revoke      revokeCmd      `cmd:"" help:"Take back what a user was issued, and disconnect it."`
 	Compile     compileCmd     `cmd:"" help:"Print the permission set of a profile, each entry with its rows."`
 	Handle      handleCmd      `cmd:"" help:"Compile a capability handle, or check a chain of them."`
 	Audit       auditCmd       `cmd:"" help:"Find what a contract or credential admits and should not."`

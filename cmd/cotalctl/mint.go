@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/mint"
@@ -65,21 +67,18 @@ func (c *mintCmd) Run(a *app) error {
 	}
 	if account == contract.SystemAccount {
 		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name),
-			"its credential was minted with the directory: "+filepath.Join(shown(c.Dir), "creds", profile.Name+".creds"))
+			"its credential was minted with the directory: "+filepath.Join(shown(c.Dir), "creds", profile.Name+".creds")+
+				"; cotalctl rotate system makes it anew")
 	}
 	in, err := c.input(profile, space)
 	if err != nil {
 		return err
 	}
-	issuer, err := issuerOf(d, topology, space, account)
+	cred, issuer, err := a.issueIn(d, space, account, order{contract: ct, topology: topology, profile: profile, input: in, ttl: time.Duration(c.TTL), gate: c.Gate})
 	if err != nil {
 		return err
 	}
-	cred, err := a.issue(order{contract: ct, topology: topology, profile: profile, account: account, input: in, ttl: time.Duration(c.TTL), gate: c.Gate}, issuer)
-	if err != nil {
-		return err
-	}
-	if err := c.write(a, cred, profile, space, firstText(in.Values["connId"], cred.PublicKey)); err != nil {
+	if err := c.write(a, credential{d, space, profile, cred, issuer, firstText(in.Values["connId"], cred.PublicKey)}); err != nil {
 		return err
 	}
 	if c.Account == "" {
@@ -90,19 +89,44 @@ func (c *mintCmd) Run(a *app) error {
 	return nil
 }
 
+// minted is a credential that stands in no file yet.
+type credential struct {
+	dir     *trust.Dir
+	space   string
+	profile *contract.Profile
+	cred    *mint.Credential
+	issuer  *mint.Issuer
+	inbox   string // nonce of its own inbox
+}
+
 // write puts the credential into its file and says what it is.
-func (c *mintCmd) write(a *app, cred *mint.Credential, profile *contract.Profile, space, inbox string) error {
+func (c *mintCmd) write(a *app, m credential) error {
+	cred := m.cred
 	text, err := cred.Creds()
 	if err != nil {
+		return err
+	}
+	if err := a.onRecord(m); err != nil {
 		return err
 	}
 	if err := trust.ReplaceFile(c.Out, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s: %s of space %s, user %s, expires %s, jwt %d bytes, connect %d bytes\n", shown(c.Out), profile.Name, space,
+	fmt.Fprintf(a.stdout, "%s: %s of space %s, user %s, expires %s, jwt %d bytes, connect %d bytes\n", shown(c.Out), m.profile.Name, m.space,
 		cred.PublicKey, time.Unix(cred.Expires, 0).UTC().Format(time.RFC3339), len(cred.JWT), cred.ConnectBytes(""))
-	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", inbox)
+	fmt.Fprintf(a.stdout, "connect with the inbox prefix _INBOX_%s\n", m.inbox)
 	return nil
+}
+
+// onRecord keeps who was minted for, before the credential exists: what is not on record can neither be revoked by its key nor
+// be missed when the signing key goes.
+func (a *app) onRecord(m credential) error {
+	claims, err := jwt.DecodeUserClaims(m.cred.JWT)
+	if err != nil {
+		return err
+	}
+	return m.dir.RecordIssued(m.space, trust.Issued{User: m.cred.PublicKey, Account: m.issuer.Account(), Issuer: m.issuer.PublicKey(),
+		Profile: m.profile.Name, Tags: claims.Tags, IssuedAt: m.cred.IssuedAt, Expires: m.cred.Expires}, a.now())
 }
 
 // lifetimeFlag is a duration that may be given in days, as contracts give them.

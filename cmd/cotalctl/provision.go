@@ -40,18 +40,26 @@ type planDocument struct {
 	Applied bool `json:"applied"`
 }
 
-// finish prints a plan, and applies it unless only the plan was asked for or something of it is refused.
+// finish is carryOut of a plan whose updates bring back what differs from the contract: found, they are drift.
 func (f planFlags) finish(a *app, plan *provision.Plan, apply func() error) error {
+	if err := f.carryOut(a, plan, apply); err != nil || !f.Plan {
+		return err
+	}
+	if drift := plan.Drift(); drift > 0 {
+		return refused(fmt.Errorf("%d of %d differ from the contract", drift, len(plan.Actions)), "run it without --plan to bring them back")
+	}
+	return nil
+}
+
+// carryOut prints a plan, and applies it unless only the plan was asked for or something of it is refused.
+func (f planFlags) carryOut(a *app, plan *provision.Plan, apply func() error) error {
 	refusal := plan.Refused()
 	if f.Plan || len(refusal) > 0 {
 		if err := f.print(a.stdout, plan, false); err != nil {
 			return err
 		}
-		switch drift := plan.Drift(); {
-		case len(refusal) > 0:
+		if len(refusal) > 0 {
 			return refused(&provision.RefusedError{Actions: refusal}, "put right what the refused lines say, then run it again")
-		case drift > 0:
-			return refused(fmt.Errorf("%d of %d differ from the contract", drift, len(plan.Actions)), "run it without --plan to bring them back")
 		}
 		return nil
 	}
@@ -71,7 +79,7 @@ func (f planFlags) print(w io.Writer, plan *provision.Plan, applied bool) error 
 		count[act.Action]++
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", act.Action, act.Kind, act.Name, act.Reason)
 		for _, d := range act.Diff {
-			fmt.Fprintf(tw, "\t\t  %s\t\n", d)
+			fmt.Fprintf(tw, "\t\t  %s\n", d) // no cell of its own: a long line widens no column
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -81,7 +89,11 @@ func (f planFlags) print(w io.Writer, plan *provision.Plan, applied bool) error 
 	if applied {
 		verb = "applied"
 	}
-	fmt.Fprintf(w, "space %s: %d actions %s", plan.Space, len(plan.Actions), verb)
+	of := "system account"
+	if plan.Space != "" {
+		of = "space " + plan.Space
+	}
+	fmt.Fprintf(w, "%s: %d actions %s", of, len(plan.Actions), verb)
 	for _, k := range contract.SortedKeys(count) {
 		fmt.Fprintf(w, ", %d %s", count[k], k)
 	}

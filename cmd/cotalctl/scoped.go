@@ -351,11 +351,12 @@ func (c *mintCmd) scoped(a *app, u scopedUse) error {
 	if err != nil {
 		return err
 	}
-	cred, err := a.issue(order{contract: u.contract, topology: u.topology, profile: u.profile, account: k.Account, input: in, ttl: time.Duration(c.TTL), template: template}, issuer)
+	cred, err := a.issue(order{contract: u.contract, topology: u.topology, profile: u.profile, account: k.Account, input: in, ttl: time.Duration(c.TTL), gate: c.Gate, template: template,
+		after: acc.Claims.Revocations[jwt.All]}, issuer)
 	if err != nil {
 		return err
 	}
-	return c.write(a, cred, u.profile, u.record.space, cred.PublicKey)
+	return c.write(a, credential{u.dir, u.record.space, u.profile, cred, issuer, cred.PublicKey})
 }
 
 // shape joins what the holder was given with what the template fixes, which it may repeat and not change.

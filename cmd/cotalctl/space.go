@@ -52,6 +52,9 @@ type spaceWork struct {
 	dropped  []string               // scoped signing keys that the account loses
 	removing bool                   // the others stay as they are
 	shareErr error                  // of composing exports, imports and scopes, which happens inside a callback
+	servers  []string               // ids of those that must hold what is pushed by a change of trust; none: any one
+	unproven error                  // why these may not be all of them
+	edit     accountEdit            // what a change of trust does to the accounts
 }
 
 func (w *spaceWork) close() {
@@ -277,6 +280,11 @@ func (w *spaceWork) apply(plan *provision.Plan) error {
 				return err
 			}
 			changed = changed || change != trust.None || acc.stale || acc.fresh
+		}
+	}
+	if !w.known { // from its first credential on, whom the space has issued one to is on record
+		if err := w.dir.BeginIssued(w.name); err != nil {
+			return err
 		}
 	}
 	if _, err := w.dir.WriteSpace(w.name, w.info); err != nil {

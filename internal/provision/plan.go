@@ -11,12 +11,13 @@ const PlanSchema = "cotalctl/plan/v1"
 
 // Kinds and verbs of an action.
 const (
-	KindStream   = "stream"
-	KindKV       = "kv"
-	KindConsumer = "consumer"
-	KindAccount  = "account"
-	KindKey      = "key"
-	KindRecord   = "record"
+	KindStream     = "stream"
+	KindKV         = "kv"
+	KindConsumer   = "consumer"
+	KindAccount    = "account"
+	KindKey        = "key"
+	KindRecord     = "record"
+	KindCredential = "credential"
 
 	Create = "create"
 	Update = "update"

@@ -168,3 +168,40 @@ func TestPushAccountRefused(t *testing.T) {
 		t.Errorf("foreign user: got %v, want %v", err, nats.ErrAuthorization)
 	}
 }
+
+// TestPushEverywhere: each server that is named must answer; one that is not there is missed, and named.
+func TestPushEverywhere(t *testing.T) {
+	d, s := pushBroker(t)
+	old := pushAccount(t, d, "late", nil)
+	next := pushAccount(t, d, "late", func(c *jwt.AccountClaims) { c.Limits.Conn = 7 })
+	id := pushConn(t, d, s, "may").ConnectedServerId()
+	for _, c := range []struct {
+		name, user, token, want string
+		servers                 []string
+		timeout                 time.Duration
+	}{
+		{"whichever answers", "may", old.JWT, "", nil, time.Minute},
+		{"the server", "may", next.JWT, "", []string{id}, time.Minute},
+		{"again", "may", next.JWT, "", []string{id}, time.Minute},
+		{"an older one", "may", old.JWT, "", []string{id}, time.Minute},
+		{"a server that is not there", "may", next.JWT, "no answer of server NGONE", []string{id, "NGONE"}, time.Second},
+		{"no permission", "not", next.JWT, "not permitted to publish $SYS.REQ.CLAIMS.UPDATE", []string{id}, time.Second},
+		{"not a JWT", "may", "x.y.z", "account JWT: ", []string{id}, time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+			defer cancel()
+			nc := pushConn(t, d, s, c.user)
+			err := provision.PushEverywhere(ctx, nc, c.token, c.servers)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, want %q", err, c.want)
+			}
+			if err != nil {
+				return
+			}
+			if held, err := s.LookupAccount(t.Context(), old.Public); err != nil || held != c.token {
+				t.Errorf("the broker holds another JWT (%v)", err)
+			}
+		})
+	}
+}

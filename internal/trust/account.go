@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"time"
 
@@ -30,7 +32,9 @@ type AccountSpec struct {
 	Rand    io.Reader // source of keys
 	// Claims completes the claims and may be nil. It starts from no exports, imports and mappings; limits (JetStream on,
 	// everything unlimited), name, signing keys and default permissions (none) are set, and revocations are kept.
-	Claims func(*jwt.AccountClaims)
+	Claims   func(*jwt.AccountClaims)
+	Rotation *Rotation // what [Dir.BeginRotation] returned: the account names the new signing key beside the old one
+	DropOld  bool      // it no longer names the old one
 }
 
 // Account is an account of a space as its JWT says.
@@ -90,27 +94,32 @@ func (d *Dir) Account(space, account string) (*Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newAccount(space, account, string(text), c)
+	return d.newAccount(space, account, string(text), c)
 }
 
-func newAccount(space, account, token string, c *jwt.AccountClaims) (*Account, error) {
+func (d *Dir) newAccount(space, account, token string, c *jwt.AccountClaims) (*Account, error) {
 	a := &Account{Space: space, Account: account, Name: c.Name, Public: c.Subject, JWT: token, Claims: c}
-	if a.Signing = plainSigner(c); a.Signing == "" {
+	keys := plainSigners(c)
+	if len(keys) == 0 {
 		return nil, fmt.Errorf("account %s: signing keys, got none without a scope, want one", a.Name)
+	}
+	a.Signing = keys[0]
+	r, err := d.Rotation(space, account)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil && slices.Contains(keys, r.New) {
+		a.Signing = r.New
 	}
 	return a, nil
 }
 
-// plainSigner is the first signing key without a scope, by key order.
-func plainSigner(c *jwt.AccountClaims) string {
-	keys := c.SigningKeys.Keys()
-	sort.Strings(keys)
-	for _, k := range keys {
-		if scope, _ := c.SigningKeys.GetScope(k); scope == nil {
-			return k
-		}
-	}
-	return ""
+// plainSigners are the signing keys without a scope, by key order.
+func plainSigners(c *jwt.AccountClaims) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.SigningKeys)), func(k string) bool {
+		scope, _ := c.SigningKeys.GetScope(k)
+		return scope != nil
+	})
 }
 
 // SigningKey is the key that signs users of an account, with the account. The caller wipes the key.
@@ -139,6 +148,11 @@ func (d *Dir) EnsureAccount(s AccountSpec) (*Account, Change, error) {
 		}
 	} else {
 		keys = accountKeys{Identity: old.Public, Signing: old.Signing}
+	}
+	if old != nil && s.Rotation != nil {
+		if kept, err := d.HasSeed(s.Rotation.New); err != nil || !kept {
+			return nil, "", errors.Join(err, lostSeed(old, s.Rotation.New))
+		}
 	}
 	next, err := s.next(old, keys)
 	if err != nil {
@@ -211,10 +225,13 @@ func (s AccountSpec) next(old *Account, keys accountKeys) (*jwt.AccountClaims, e
 	if old != nil {
 		had = old.Claims.Imports
 		c.SigningKeys = copyKeys(old.Claims.SigningKeys)
-		c.Revocations = old.Claims.Revocations
+		c.Revocations = maps.Clone(old.Claims.Revocations) // the claims of the caller may add to them
 	}
 	c.Name = accountName(s.Space, s.Account)
 	c.SigningKeys.Add(keys.Signing)
+	if err := s.rotate(c); err != nil {
+		return nil, err
+	}
 	c.Limits.JetStreamLimits = jwt.JetStreamLimits{
 		MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
 	}

@@ -73,6 +73,9 @@ func flatten(c *jwt.AccountClaims) (map[string]string, error) {
 	return out, nil
 }
 
+// signingKeys is the claim whose order says nothing.
+const signingKeys = "signing_keys"
+
 func flattenInto(out map[string]string, path string, v any) {
 	below := func(k string) string {
 		if path == "" {
@@ -87,6 +90,10 @@ func flattenInto(out map[string]string, path string, v any) {
 		}
 	case []any:
 		for i, e := range v {
+			if key, ok := e.(string); ok && path == signingKeys { // a set: one that goes renumbers no other
+				out[below(key)] = "present"
+				continue
+			}
 			flattenInto(out, below(strconv.Itoa(i)), e)
 		}
 	case string:

@@ -30,8 +30,8 @@ const (
 	maxName   = 64
 )
 
-// Dir is an open space directory. Methods that write need the lock; methods that read do not, because every file is replaced
-// as a whole.
+// Dir is an open space directory. Methods that write need the lock, but for RecordIssued; methods that read do not, because
+// every file is replaced as a whole.
 type Dir struct {
 	path     string // absolute
 	operator *jwt.OperatorClaims

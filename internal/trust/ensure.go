@@ -25,8 +25,8 @@ type SystemIssuer struct {
 type Options struct {
 	Now  time.Time // iat of what is signed
 	Rand io.Reader // source of keys
-	// MintSystem returns the system credentials (file contents by name) that are kept under creds/. It is called once in the
-	// life of a directory; afterwards nothing can sign a user of this system account.
+	// MintSystem returns the system credentials (file contents by name) that are kept under creds/. It is called when a directory
+	// is made, and by each rotation; afterwards nothing can sign a user with that signing key.
 	MintSystem func(SystemIssuer) (map[string][]byte, error)
 	OnWrite    func(rel string) error // see [Dir.Observe]
 }
@@ -156,12 +156,7 @@ func (d *Dir) makeSystem(operator nkeys.KeyPair, o Options) (public string, err 
 			return "", err
 		}
 	}
-	c := jwt.NewAccountClaims(public)
-	c.Name = "SYS"
-	c.SigningKeys.Add(signing)
-	c.DefaultPermissions = noPermissions()
-	c.Type, c.Version = jwt.AccountClaim, claimsVersion
-	return public, d.sign(systemFile, c, operator, o.Now)
+	return public, d.sign(systemFile, newSystem(public, signing), operator, o.Now)
 }
 
 // noPermissions is what a user without permissions of its own gets: nothing. An empty list would be everything.

@@ -78,18 +78,6 @@ func (d *Dir) DropSigningKey(public string) error {
 	return d.remove(keyPath(public))
 }
 
-// HasSeed reports whether the seed of a public key is kept here.
-func (d *Dir) HasSeed(public string) (bool, error) {
-	key, err := d.key(public)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	if err == nil {
-		key.Wipe()
-	}
-	return err == nil, err
-}
-
 // ScopedSigner is a scoped signing key with its account, and the scope that the account gives it. The caller wipes the key.
 func (d *Dir) ScopedSigner(space, account, public string) (nkeys.KeyPair, *Account, *jwt.UserScope, error) {
 	a, err := d.Account(space, account)
