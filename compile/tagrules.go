@@ -44,7 +44,8 @@ func TagRules(c *contract.Contract, topology *contract.Topology, p *contract.Pro
 			expr := x.template(tag.joined.span, x.iterated(tag.joined.row.Each))
 			out[name] = &TagRule{About: tag.Text, Optional: true, expr: regexp.MustCompile("^(?:" + expr + ")$")}
 		case len(tag.gram.AsToken) > 0:
-			out[name] = &TagRule{About: tag.about(), Optional: tag.Optional, expr: regexp.MustCompile("^(?:" + grammarExpr(tag.gram) + ")$"), most: tag.gram.Max}
+			expr := regexp.MustCompile("^(?:" + grammarExpr(tag.gram) + ")$")
+			out[name] = &TagRule{About: tag.about(), Optional: tag.Optional, expr: expr, most: tag.gram.Max}
 		default:
 			out[name] = &TagRule{About: tag.about(), Optional: tag.Optional, gram: tag.gram}
 		}

@@ -38,13 +38,14 @@ type Tag struct {
 
 // fixHint says what to do about what a template cannot leave open.
 func fixHint(names ...string) string {
-	return "fix " + strings.Join(names, ", ") + " in the template, with --set or in -f FILE (there [] is the empty list, and null no value): it then is for holders with that value alone"
+	return "fix " + strings.Join(names, ", ") + " in the template, with --set or in -f FILE (there [] is the empty list, and null no value): " +
+		"it then is for holders with that value alone"
 }
 
 // NewTemplate compiles a profile for the scope of a signing key in one account ("" is the profile's own). The values of fixed
 // are the template's; the space, families, enumerations and whatever else decides which rows there are must be among them or
-// have a default; contract.Null fixes an optional one to be absent. Every other parameter is left to the users' tags. Rows that the broker would not hold to what they say, once
-// they are templates, are refused.
+// have a default; contract.Null fixes an optional one to be absent. Every other parameter is left to the users' tags. Rows that
+// the broker would not hold to what they say, once they are templates, are refused.
 func NewTemplate(c *contract.Contract, topology *contract.Topology, profile *contract.Profile, fixed Input, account string) (*Template, error) {
 	account, err := accountFor(topology, profile, account)
 	if err != nil {
@@ -166,9 +167,11 @@ func (t *templater) queues(out *Template) contract.Problems {
 			}
 			told[e.Rows[0]] = true
 			row := out.row[e.Rows[0]]
-			probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the broker drops the queue entry, because another entry of its list holds a template",
-				Got: quote(e.String()) + " beside " + quote(list[at].String()) + " of row " + list[at].Rows[0], Want: "no template in the list",
-				Hint: "mint without a template; or fix every parameter that its list names, so that the template is for one holder: " + strings.Join(t.names(list), ", ")})
+			probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID,
+				What: "the broker drops the queue entry, because another entry of its list holds a template",
+				Got:  quote(e.String()) + " beside " + quote(list[at].String()) + " of row " + list[at].Rows[0], Want: "no template in the list",
+				Hint: "mint without a template; or fix every parameter that its list names, so that the template is for one holder: " +
+					strings.Join(t.names(list), ", ")})
 		}
 	}
 	return probs

@@ -84,7 +84,7 @@ func opTemplate(op *contract.Op) *contract.Template {
 	switch {
 	case op.Kind == contract.OpKV && op.Verbs[0] == "put", op.Kind == contract.OpRead && op.How == "direct-get" && op.Key != nil:
 		return op.Key
-	case op.Kind == contract.OpPublish, op.Kind == contract.OpSubscribe, op.Kind == contract.OpServe, op.Kind == contract.OpSystem, op.Kind == contract.OpAPI:
+	case slices.Contains([]contract.OpKind{contract.OpPublish, contract.OpSubscribe, contract.OpServe, contract.OpSystem, contract.OpAPI}, op.Kind):
 		return &op.Subject
 	}
 	return nil

@@ -95,8 +95,8 @@ func (t *templater) spliced(own *contract.Row, j *joinedRow) error {
 		}
 	}
 	if len(j.span.Parts) == 0 {
-		return &contract.Problem{What: "iterates " + strings.Join(lists, ", ") + " into several subjects, which one tag cannot stand for", Got: string(own.Op.Kind),
-			Want: "publish, subscribe, a kv put or a keyed direct-get", Hint: fixHint(lists...)}
+		return &contract.Problem{What: "iterates " + strings.Join(lists, ", ") + " into several subjects, which one tag cannot stand for",
+			Got: string(own.Op.Kind), Want: "publish, subscribe, a kv put or a keyed direct-get", Hint: fixHint(lists...)}
 	}
 	at := opTemplate(&own.Op)
 	parts := slices.Concat(at.Parts[:j.first], []contract.Part{{Lit: tagOperation(j.tag.Name)}}, at.Parts[j.first+len(j.span.Parts):])
@@ -221,5 +221,6 @@ func meetToken(a, b openToken) bool {
 	case !b.any:
 		return len(b.pre) >= len(a.pre)+len(a.suf) && strings.HasPrefix(b.pre, a.pre) && strings.HasSuffix(b.pre, a.suf)
 	}
-	return (strings.HasPrefix(a.pre, b.pre) || strings.HasPrefix(b.pre, a.pre)) && (strings.HasSuffix(a.suf, b.suf) || strings.HasSuffix(b.suf, a.suf))
+	return (strings.HasPrefix(a.pre, b.pre) || strings.HasPrefix(b.pre, a.pre)) &&
+		(strings.HasSuffix(a.suf, b.suf) || strings.HasSuffix(b.suf, a.suf))
 }

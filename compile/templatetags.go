@@ -27,12 +27,14 @@ func (t *Template) UserTags(s *Scope) ([]string, error) {
 		}
 		if len(values) == 0 && tag.Required != "" {
 			row := t.row[tag.Required]
-			probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the template gives this row to every user, and the user has no tag " + tag.Name,
-				Got: "no value of " + tag.about(), Want: "at least one", Hint: "give it one, or mint without a template"})
+			probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID,
+				What: "the template gives this row to every user, and the user has no tag " + tag.Name,
+				Got:  "no value of " + tag.about(), Want: "at least one", Hint: "give it one, or mint without a template"})
 		}
 		for _, v := range values {
 			if strings.ContainsAny(v, " \t\r\n\f{}") {
-				probs = append(probs, &contract.Problem{What: "tag " + tag.Name + ": the broker would read more than text", Got: quote(v), Want: "no white space and no braces"})
+				probs = append(probs, &contract.Problem{What: "tag " + tag.Name + ": the broker would read more than text", Got: quote(v),
+					Want: "no white space and no braces"})
 			}
 			tags = append(tags, tag.Name+":"+v)
 		}
@@ -105,7 +107,8 @@ func (t *Template) Expand(tags []string, userKey string) (*PermissionSet, error)
 			}
 		}
 		if n := len(grants) - before; n > MaxExpansions {
-			return nil, &contract.Problem{What: "the template becomes too many entries", Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d in each list, or the broker refuses the user", MaxExpansions),
+			return nil, &contract.Problem{What: "the template becomes too many entries", Got: fmt.Sprint(n),
+				Want: fmt.Sprintf("at most %d in each list, or the broker refuses the user", MaxExpansions),
 				Hint: "shorten the lists, or mint without a template"}
 		}
 	}
@@ -186,7 +189,8 @@ func (t *Template) differs(what string, list, from []Entry) contract.Problems {
 			continue
 		}
 		row := t.row[e.Rows[0]]
-		probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the template " + what, Got: quote(e.String()), Want: "the same authority in both forms",
+		probs = append(probs, &contract.Problem{Pos: row.Pos, Row: row.ID, What: "the template " + what, Got: quote(e.String()),
+			Want: "the same authority in both forms",
 			Hint: "mint without a template"})
 	}
 	return probs

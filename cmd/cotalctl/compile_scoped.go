@@ -36,7 +36,8 @@ type scopeOutput struct {
 }
 
 // templates prints the profile as the scope of a signing key.
-func (c *compileCmd) templates(a *app, ct *contract.Contract, topology *contract.Topology, profile *contract.Profile, in compile.Input, accounts []string) error {
+func (c *compileCmd) templates(a *app, ct *contract.Contract, topology *contract.Topology, profile *contract.Profile, in compile.Input,
+	accounts []string) error {
 	docs := []*scopeDocument{}
 	for _, account := range accounts {
 		t, err := compile.NewTemplate(ct, topology, profile, in, account)
@@ -47,8 +48,8 @@ func (c *compileCmd) templates(a *app, ct *contract.Contract, topology *contract
 		if err != nil {
 			return err
 		}
-		docs = append(docs, &scopeDocument{Schema: scopeSchema, Contract: t.Set.Contract, Profile: t.Set.Profile, Space: t.Set.Space, Topology: t.Set.Topology,
-			Account: t.Set.Account, Pub: t.Set.Pub, Sub: t.Set.Sub, Tags: t.Tags, Keys: t.Keys, Bytes: len(text)})
+		docs = append(docs, &scopeDocument{Schema: scopeSchema, Contract: t.Set.Contract, Profile: t.Set.Profile, Space: t.Set.Space,
+			Topology: t.Set.Topology, Account: t.Set.Account, Pub: t.Set.Pub, Sub: t.Set.Sub, Tags: t.Tags, Keys: t.Keys, Bytes: len(text)})
 	}
 	if c.json() {
 		return writeJSON(a.stdout, scopeOutput{docs[0], docs[1:]})
@@ -65,7 +66,8 @@ func (c *compileCmd) templates(a *app, ct *contract.Contract, topology *contract
 }
 
 func printTemplate(w io.Writer, d *scopeDocument) error {
-	fmt.Fprintf(w, "template of %s of %s, space %s, account %s (%s): %d bytes of the account's claims\n", d.Profile, d.Contract, d.Space, d.Account, d.Topology, d.Bytes)
+	fmt.Fprintf(w, "template of %s of %s, space %s, account %s (%s): %d bytes of the account's claims\n", d.Profile, d.Contract, d.Space,
+		d.Account, d.Topology, d.Bytes)
 	printLists(w, d.Pub, d.Sub)
 	fmt.Fprintf(w, "\ntags of a user, beside those of every %s:\n", d.Profile)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -78,7 +78,7 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.write(a, credential{d, space, profile, cred, issuer, firstText(in.Values["connId"], cred.PublicKey)}); err != nil {
+	if err := c.write(a, freshCredential{d, space, profile, cred, issuer, firstText(in.Values["connId"], cred.PublicKey)}); err != nil {
 		return err
 	}
 	if c.Account == "" {
@@ -89,8 +89,8 @@ func (c *mintCmd) Run(a *app) error {
 	return nil
 }
 
-// minted is a credential that stands in no file yet.
-type credential struct {
+// freshCredential is one that stands in no file yet.
+type freshCredential struct {
 	dir     *trust.Dir
 	space   string
 	profile *contract.Profile
@@ -100,7 +100,7 @@ type credential struct {
 }
 
 // write puts the credential into its file and says what it is.
-func (c *mintCmd) write(a *app, m credential) error {
+func (c *mintCmd) write(a *app, m freshCredential) error {
 	cred := m.cred
 	text, err := cred.Creds()
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *mintCmd) write(a *app, m credential) error {
 
 // onRecord keeps who was minted for, before the credential exists: what is not on record can neither be revoked by its key nor
 // be missed when the signing key goes.
-func (a *app) onRecord(m credential) error {
+func (a *app) onRecord(m freshCredential) error {
 	claims, err := jwt.DecodeUserClaims(m.cred.JWT)
 	if err != nil {
 		return err

@@ -105,22 +105,27 @@ func scopedForm(c *contract.Contract, topology *contract.Topology, profile *cont
 	if _, err := compile.NewTemplate(c, topology, profile, compile.Input{Values: must}, account); err == nil {
 		return nil, []string{row, mdText(why), "with " + mdCodes(contract.SortedKeys(lists)) + " fixed"}
 	}
-	for _, param := range profile.Params {
-		if _, given := full[param.Name]; given {
-			continue
-		}
-		switch full[param.Name] = param.Default; {
-		case param.Default != nil:
-		case param.Type.Kind == contract.TypeList:
-			full[param.Name] = []any{}
-		default:
-			full[param.Name] = contract.Null{}
-		}
-	}
+	fixEverything(profile, full)
 	if _, err := compile.NewTemplate(c, topology, profile, compile.Input{Values: full}, account); err == nil {
 		return nil, []string{row, mdText(why), "for one holder, everything fixed"}
 	}
 	return nil, []string{row, mdText(why), "none"}
+}
+
+// fixEverything gives the parameters that have no value their default, or none.
+func fixEverything(profile *contract.Profile, values map[string]any) {
+	for _, param := range profile.Params {
+		if _, given := values[param.Name]; given {
+			continue
+		}
+		switch values[param.Name] = param.Default; {
+		case param.Default != nil:
+		case param.Type.Kind == contract.TypeList:
+			values[param.Name] = []any{}
+		default:
+			values[param.Name] = contract.Null{}
+		}
+	}
 }
 
 func scopedTagNames(t *compile.Template) string {

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 
@@ -61,7 +58,8 @@ func (c *provisionScopedCmd) Run(a *app) error {
 		return err
 	}
 	if account == contract.SystemAccount {
-		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name), "no key of that account can be added")
+		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name),
+			"no key of that account can be added")
 	}
 	in, err := c.input(profile, w.name)
 	if err != nil {
@@ -84,7 +82,8 @@ func (c *provisionScopedCmd) Run(a *app) error {
 func (w *spaceWork) provisionScoped(next trust.ScopedKey, flags planFlags) error {
 	old, had := w.info.ScopedKey(next.Name)
 	if had && (old.Profile != next.Profile || old.Account != next.Account) {
-		return refused(fmt.Errorf("scoped key %s, got profile %s in account %s, want %s in %s as provisioned", next.Name, next.Profile, next.Account, old.Profile, old.Account),
+		return refused(fmt.Errorf("scoped key %s, got profile %s in account %s, want %s in %s as provisioned", next.Name, next.Profile, next.Account,
+			old.Profile, old.Account),
 			"name another key, or remove this one: cotalctl deprovision scoped "+next.Name)
 	}
 	keep := func() error { return nil }
@@ -192,7 +191,8 @@ type deprovisionScopedCmd struct{ scopedKeyFlags }
 
 // Help is the example under the flags.
 func (deprovisionScopedCmd) Help() string {
-	return "Example: cotalctl deprovision scoped agent --space main --plan\n\nEvery user of the key is disconnected, and its credentials never work again."
+	return "Example: cotalctl deprovision scoped agent --space main --plan\n\n" +
+		"Every user of the key is disconnected, and its credentials never work again."
 }
 
 func (c *deprovisionScopedCmd) Run(a *app) error {
@@ -291,7 +291,8 @@ func scopeDiff(claims *jwt.AccountClaims, next *jwt.UserScope) []string {
 	for _, l := range []struct {
 		name     string
 		was, now jwt.StringList
-	}{{"pub.allow", was.Pub.Allow, is.Pub.Allow}, {"pub.deny", was.Pub.Deny, is.Pub.Deny}, {"sub.allow", was.Sub.Allow, is.Sub.Allow}, {"sub.deny", was.Sub.Deny, is.Sub.Deny}} {
+	}{{"pub.allow", was.Pub.Allow, is.Pub.Allow}, {"pub.deny", was.Pub.Deny, is.Pub.Deny},
+		{"sub.allow", was.Sub.Allow, is.Sub.Allow}, {"sub.deny", was.Sub.Deny, is.Sub.Deny}} {
 		for _, e := range l.now {
 			if !l.was.Contains(e) {
 				out = append(out, l.name+": + "+e)
@@ -304,74 +305,4 @@ func scopeDiff(claims *jwt.AccountClaims, next *jwt.UserScope) []string {
 		}
 	}
 	return out
-}
-
-// scopedUse is what minting with a scoped key works with.
-type scopedUse struct {
-	dir      *trust.Dir
-	record   record
-	contract *contract.Contract
-	topology *contract.Topology
-	profile  *contract.Profile
-}
-
-// scoped mints with a scoped key.
-func (c *mintCmd) scoped(a *app, u scopedUse) error {
-	k, ok := u.record.ScopedKey(c.Scoped)
-	switch {
-	case !ok:
-		return noScoped(u.record.SpaceInfo, u.record.space, c.Scoped)
-	case k.Profile != u.profile.Name:
-		return usage(fmt.Errorf("scoped key %s is of profile %s, got %s", k.Name, k.Profile, u.profile.Name), "")
-	case c.Account != "" && c.Account != k.Account:
-		return usage(fmt.Errorf("scoped key %s is of account %s, got --account %s", k.Name, k.Account, c.Account), "leave --account out")
-	}
-	shape := fixed(k, u.record.space, nil)
-	template, err := compile.NewTemplate(u.contract, u.topology, u.profile, shape, k.Account)
-	if err != nil {
-		return err
-	}
-	in, err := c.input(u.profile, u.record.space)
-	if err != nil {
-		return err
-	}
-	if err := c.shape(in, shape, template, k.Name); err != nil {
-		return err
-	}
-	kp, acc, scope, err := u.dir.ScopedSigner(u.record.space, trust.AccountID(u.topology.Accounts, k.Account), k.Key)
-	if err != nil {
-		return failed(err, "make it anew: cotalctl provision scoped "+k.Name+" --space "+u.record.space)
-	}
-	defer kp.Wipe()
-	if want := template.Scope(k.Key, scope.Role, scope.Description, u.profile); !reflect.DeepEqual(want.Template, scope.Template) {
-		return refused(fmt.Errorf("scoped key %s: the account holds another template than contract %s gives", k.Name, u.contract.Name),
-			"bring it up to date, which disconnects its users: cotalctl provision space "+u.record.space)
-	}
-	issuer, err := issuerFrom(kp, acc.Public)
-	if err != nil {
-		return err
-	}
-	cred, err := a.issue(order{contract: u.contract, topology: u.topology, profile: u.profile, account: k.Account, input: in, ttl: time.Duration(c.TTL), gate: c.Gate, template: template,
-		after: acc.Claims.Revocations[jwt.All]}, issuer)
-	if err != nil {
-		return err
-	}
-	return c.write(a, credential{u.dir, u.record.space, u.profile, cred, issuer, cred.PublicKey})
-}
-
-// shape joins what the holder was given with what the template fixes, which it may repeat and not change.
-func (c *mintCmd) shape(in, shape compile.Input, t *compile.Template, name string) error {
-	for _, key := range t.Keys {
-		if _, given := in.Values[key]; given {
-			return usage(fmt.Errorf("parameter %s is given, and a scoped credential has its own public key there", key), "leave it out, or mint without --scoped")
-		}
-	}
-	for _, p := range contract.SortedKeys(shape.Values) {
-		if v, given := in.Values[p]; given && !reflect.DeepEqual(v, shape.Values[p]) {
-			return usage(fmt.Errorf("parameter %s, got another value than the scoped key %s fixes", p, name), "leave it out, mint with another key, or without --scoped")
-		}
-	}
-	maps.Copy(in.Values, shape.Values)
-	maps.DeleteFunc(in.Values, func(_ string, v any) bool { return v == (contract.Null{}) })
-	return nil
 }
