@@ -252,7 +252,9 @@ func TestExportIsReal(t *testing.T) {
 func TestRenamedImportIsReal(t *testing.T) {
 	t.Parallel()
 	b := newPowerBench(t)
-	b.s.UpdateAccount(t, b.s.Account, func(c *jwt.AccountClaims) { c.Exports.Add(&jwt.Export{Name: "api", Subject: "$JS.API.>", Type: jwt.Service}) })
+	b.s.UpdateAccount(t, b.s.Account, func(c *jwt.AccountClaims) {
+		c.Exports.Add(&jwt.Export{Name: "api", Subject: "$JS.API.>", Type: jwt.Service})
+	})
 	perms := jwt.Permissions{Pub: jwt.Permission{Allow: jwt.StringList{"far.>"}}, Sub: jwt.Permission{Allow: jwt.StringList{"_INBOX_u.>"}}}
 	near := b.s.NewAccount(t, "NEAR")
 	far := b.s.NewAccount(t, "FAR", func(c *jwt.AccountClaims) {
