@@ -13,7 +13,8 @@ import (
 const codeServers = "A034"
 
 func serverChecks() []Check {
-	return []Check{{codeServers, Error, "a grant in the subjects that servers keep for themselves", "nats-server 2.15.3 replyPrefix, gwReplyPrefix, raftAllSubj, jscAllSubj, setupMirrorConsumer, jsRestoreDeliverT, InboxPrefix; docs/adr/0030-subjects-of-servers.md",
+	return []Check{{codeServers, Error, "a grant in the subjects that servers keep for themselves",
+		"nats-server 2.15.3 replyPrefix, gwReplyPrefix, raftAllSubj, jscAllSubj, setupMirrorConsumer, jsRestoreDeliverT, InboxPrefix; docs/adr/0030-subjects-of-servers.md",
 		"remove it, or name the application's own subjects in the place of the wildcard that reaches it: no client needs one of these"}}
 }
 
@@ -35,7 +36,8 @@ var serverTrees = sync.OnceValue(func() []serverTree {
 		{"_R_.>", "_R_.{}.{}", dirPub, false, "answers requests of other accounts in the place of this account's services, where it learns their reply subject"},
 		{"_GR_.>", "_GR_.{}.{}.>", dirSub, false, "hears the answers that gateways carry to this account"},
 		{"$GR.>", "$GR.{}.>", dirSub, false, "hears the answers that gateways carry to this account"},
-		{"$NRG.>", "$NRG.AE.*", dirSub, false, "hears " + raft + ": every message that a replicated stream stores, where they run in this account (cluster_traffic: owner)"},
+		{"$NRG.>", "$NRG.AE.*", dirSub, false, "hears " + raft +
+			": every message that a replicated stream stores, where they run in this account (cluster_traffic: owner)"},
 		{"$NRG.>", "$NRG.AE.*", dirPub, true, "speaks in " + raft},
 		{"$JSC.>", "$JSC.R.>", dirSub, false, "hears " + jsc + ", with the messages that a lagging replica fetches"},
 		{"$JSC.>", "$JSC.R.>", dirPub, true, "imitates " + jsc},

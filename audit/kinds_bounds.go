@@ -167,7 +167,7 @@ func (j *trial) given(exception string, dir int, e Entry) bool {
 
 // takes reports whether an entry of this queue is what the row gives, or less: a plain grant takes every queue.
 func (x exceptions) takes(queue string) bool {
-	return x.queue == queue || x.queue == hole && (!x.served || queue != "")
+	return x.queue == queue || x.queue == hole && (!x.served || isToken(queue))
 }
 
 // exceptions resolves what rows with an exception give to a principal: exactly, where it was compiled here, else by what it states of

@@ -26,6 +26,7 @@ type origin struct {
 	deny   bool
 	tokens []string // a hole where the value is not known
 	queue  string
+	served bool // in a queue, whether it is known or not
 	row    string
 	open   []int // indexes of tokens that hold a placeholder of a stated value
 }
@@ -113,7 +114,7 @@ const maxTokens = 2 * compile.MaxSubjectTokens
 
 // gives reports whether the origin gives an entry of these tokens: as exactly that text, or as one that covers it.
 func (o *origin) gives(tokens []string, queue string) (exact, covers bool) {
-	if o.queue != hole && o.queue != queue || len(tokens) > maxTokens || o.apart(tokens) {
+	if o.queue != hole && o.queue != queue || o.served && !isToken(queue) || len(tokens) > maxTokens || o.apart(tokens) {
 		return false, false
 	}
 	exact = align(o.tokens, tokens, 0)

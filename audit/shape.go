@@ -216,7 +216,7 @@ func (a *auditor) paired(profile *contract.Profile, first, second, widest []comp
 	}
 	var out []origin
 	for _, g := range first {
-		o := origin{dir: g.Dir, deny: g.Deny, tokens: g.Entry.Pattern.Tokens(), queue: g.Entry.Queue, row: g.Row.ID}
+		o := origin{dir: g.Dir, deny: g.Deny, tokens: g.Entry.Pattern.Tokens(), queue: g.Entry.Queue, served: g.Entry.Queue != "", row: g.Row.ID}
 		if !unsure[o.row] {
 			unsure[o.row] = !o.differ(others[o.row][0])
 			others[o.row] = others[o.row][1:]

@@ -110,6 +110,23 @@ func TestWiderThan(t *testing.T) {
 	}
 }
 
+// TestUnknownQueueIsOne: a row that serves in a queue which the credential does not state gives no entry without one, nor of every queue.
+func TestUnknownQueueIsOne(t *testing.T) {
+	t.Parallel()
+	served := origin{tokens: []string{"a", ">"}, queue: hole, served: true}
+	plain := origin{tokens: []string{"a", ">"}}
+	for _, tt := range []struct {
+		queue         string
+		served, plain bool
+	}{{"q", true, true}, {"", false, true}, {"*", false, true}, {"q.>", false, true}} {
+		for o, want := range map[*origin]bool{&served: tt.served, &plain: tt.plain} {
+			if got, _ := o.gives([]string{"a", ">"}, tt.queue); got != want {
+				t.Errorf("queue %q of a row that serves (%t): got %t, want %t", tt.queue, o.served, got, want)
+			}
+		}
+	}
+}
+
 // TestUnknownIsNoPass: what a credential may do is an error where it was held to nothing, and a warning where it was held to less than it
 // says.
 func TestUnknownIsNoPass(t *testing.T) {

@@ -127,7 +127,7 @@ func (w *spaceWork) keptOut(file string) error {
 	if file == jwt.All || nkeys.IsValidPublicUserKey(file) {
 		return nil
 	}
-	opts, err := fileOptions(file)
+	opts, _, err := fileOptions(file)
 	if err != nil {
 		return nil //nolint:nilerr // a bare JWT cannot connect
 	}

@@ -19,7 +19,7 @@ import (
 // watched connects with a .creds file and tells when the broker closes the connection.
 func watched(t testing.TB, url, file string) (*nats.Conn, <-chan struct{}) {
 	t.Helper()
-	opts, err := fileOptions(file)
+	opts, _, err := fileOptions(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func wantClosed(t testing.TB, url, file string, closed <-chan struct{}) {
 
 func wantRefused(t testing.TB, url, file string) {
 	t.Helper()
-	opts, err := fileOptions(file)
+	opts, _, err := fileOptions(file)
 	if err != nil {
 		t.Fatal(err)
 	}

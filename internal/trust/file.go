@@ -138,6 +138,9 @@ func isTemp(name string) bool {
 
 // readFile reads a file of the directory; one that is absent is ErrNotFound.
 func (d *Dir) readFile(rel string) ([]byte, error) {
+	if info, err := os.Stat(d.join(rel)); err == nil && !info.Mode().IsRegular() { // a pipe would block
+		return nil, fmt.Errorf("%s: got %s, want a regular file", d.join(rel), info.Mode().Type())
+	}
 	data, err := os.ReadFile(d.join(rel))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", d.join(rel), ErrNotFound)
