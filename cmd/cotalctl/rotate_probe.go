@@ -52,7 +52,7 @@ func (w *spaceWork) probe(k *keyRotation, public string) (*keyProbe, error) {
 			p.absent = append(p.absent, url)
 		case err != nil:
 			p.close()
-			return nil, w.dialer.unreachable(err)
+			return nil, err
 		default:
 			p.conns, p.closed = append(p.conns, nc), append(p.closed, closed)
 		}
@@ -73,6 +73,9 @@ func (p *keyProbe) dial(url string) (*nats.Conn, chan struct{}, error) {
 	closed := make(chan struct{})
 	opts = append(append(opts, w.dialer.options()...), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	nc, err := interruptible(w.app.ctx, func() (*nats.Conn, error) { return nats.Connect(url, opts...) })
+	if err != nil && !errors.Is(err, nats.ErrAuthorization) {
+		err = w.dialer.unreachable(err, cred.ConnectBytes(clientName))
+	}
 	return nc, closed, err
 }
 
