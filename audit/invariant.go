@@ -33,6 +33,9 @@ func Kinds() []string {
 		KindPinnedToken, KindPlacement, KindQueueOnly, KindSetting, KindSize, KindVerbHolders}
 }
 
+// wholeKinds are those that are about no subjects: what is declared, or a credential as a whole.
+var wholeKinds = []string{KindLifetime, KindNoDeputy, KindSetting, KindSize}
+
 // invariants runs the contract's invariants on one principal, in every space that it may belong to.
 func (a *auditor) invariants(p *Principal) {
 	if a.cfg.Contract == nil {

@@ -17,6 +17,8 @@ type page struct {
 	strings.Builder
 	c    *contract.Contract
 	held *holdings
+	// elsewhere says that profiles and resources have no headings on this page.
+	elsewhere bool
 }
 
 // matrixPage renders a whole contract, or one profile of it.
