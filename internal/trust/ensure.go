@@ -159,9 +159,16 @@ func (d *Dir) makeSystem(operator nkeys.KeyPair, o Options) (public string, err 
 	c := jwt.NewAccountClaims(public)
 	c.Name = "SYS"
 	c.SigningKeys.Add(signing)
-	c.DefaultPermissions = noPermissions()
+	harden(c)
 	c.Type, c.Version = jwt.AccountClaim, claimsVersion
 	return public, d.sign(systemFile, c, operator, o.Now)
+}
+
+// harden takes from an account what no credential of it needs: a user without permissions of its own gets nothing, no leaf node connects
+// (a whole server whose users are not seen), and a JWT alone, without its key, is nobody.
+func harden(c *jwt.AccountClaims) {
+	c.DefaultPermissions = noPermissions()
+	c.Limits.LeafNodeConn, c.Limits.DisallowBearer = 0, true
 }
 
 // noPermissions is what a user without permissions of its own gets: nothing. An empty list would be everything.
