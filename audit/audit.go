@@ -24,6 +24,9 @@ type Config struct {
 	Stdin    io.Reader // what [Paths] reads for the path "-"; nil: that is a file's name
 	// ControlLine is the max_control_line of the servers that the credentials connect to; 0: sizes are not judged.
 	ControlLine int
+	// Provisioned are the JWTs of the operator and the accounts that this tool keeps for the spaces of a directory: [Paths] joins users to
+	// them, as to those that it reads, and judges none of them. What provisioning always does is said to be that where it is found.
+	Provisioned []string
 	Rules       Ruler // judges the same principals beside the checks of this package; nil: nobody
 }
 

@@ -25,6 +25,7 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 		return nil, err
 	}
 	a.trust.joining = true
+	a.trust.provision(cfg.Provisioned)
 	w := walker{a: a, met: map[string]bool{}}
 	if slices.Contains(paths, stdinPath) && cfg.Stdin != nil {
 		if w.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {

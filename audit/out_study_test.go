@@ -42,7 +42,7 @@ func TestStudyHolders(t *testing.T) {
 	}
 	for code, want := range map[string][]string{
 		"C604": {"callout", "claims-pusher", "connection-evictor", "doctor", "membership-observer"}, // of everybody, by these
-		"C606": {"membership-observer"}, // of it alone, on the same subjects
+		"C606": {"membership-observer"},                                                             // of it alone, on the same subjects
 	} {
 		if diff := cmp.Diff(want, got[code]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", code, diff)
