@@ -48,9 +48,10 @@ func (l *confLoader) file(name, dir, text string, within []string) (map[string]a
 		done.WriteString(text[from:start] + "'" + relative + "'")
 		from = end
 	}
-	m, err := l.parse(name, done.String()+text[from:])
+	whole := done.String() + text[from:]
+	m, err := l.parse(name, whole)
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, l.unreadable(name, whole, err)
 	}
 	return m, nil
 }
