@@ -43,7 +43,8 @@ type auditor struct {
 	shapes   map[string]*shape             // of a profile in a space, once compiled
 	trust    *trust
 	stores   map[string]*stores
-	words    map[string]residualText // of a row's residuals
+	words    map[*contract.Row]residualText // of a row's residuals
+	partly   map[string][]*contract.Row     // by id: a row that gives some holders only some of its residuals, then what it gives those
 	out      Report
 	seen     map[string]int      // what was reported of the contract or of one file, and as which finding
 	shared   map[string]int      // the same of files that configurations include
@@ -69,7 +70,7 @@ type auditor struct {
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
-		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[string]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[string]residualText{},
+		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[string]string{}, profiles: map[string]bool{}, trust: newTrust(), stores: map[string]*stores{}, words: map[*contract.Row]residualText{}, partly: map[string][]*contract.Row{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: AllRules(cfg.Contract, cfg.Rules), now: cfg.Now}
@@ -101,6 +102,9 @@ func (a *auditor) placeContract() error {
 	}
 	for _, r := range c.Rows {
 		a.rows[r.ID] = r
+		if slices.ContainsFunc(r.Residuals, func(id string) bool { return c.Residuals[id] != nil && len(c.Residuals[id].Reaches) > 0 }) {
+			a.partly[r.ID] = []*contract.Row{r}
+		}
 	}
 	a.out.Contract, a.looks = c.Name, a.newLook()
 	for _, inv := range c.Invariants {

@@ -121,7 +121,10 @@ func (a *auditor) residuals(p *Principal) {
 	for _, d := range p.directions() {
 		for _, e := range d.Allow {
 			for _, id := range e.Rows {
-				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 && !met[id] {
+				if met[id] {
+					continue
+				}
+				if row := a.borne(p, a.rows[id]); row != nil && len(row.Residuals) > 0 {
 					met[id] = true
 					a.residual(p, e, row)
 				}
@@ -152,7 +155,7 @@ func (a *auditor) residual(p *Principal, e Entry, row *contract.Row) {
 type residualText struct{ text, severity string }
 
 func (a *auditor) residualWords(row *contract.Row) residualText {
-	if w, ok := a.words[row.ID]; ok {
+	if w, ok := a.words[row]; ok {
 		return w
 	}
 	said := make([]string, len(row.Residuals))
@@ -164,7 +167,7 @@ func (a *auditor) residualWords(row *contract.Row) residualText {
 		}
 	}
 	w := residualText{strings.Join(said, "; "), a.residualSeverity(row.Residuals)}
-	a.words[row.ID] = w
+	a.words[row] = w
 	return w
 }
 

@@ -34,6 +34,13 @@ func (p *page) residuals() {
 		p.line("- Who: %s.", mdText(r.Who))
 		p.line("- Can: %s.", mdText(r.Can))
 		p.line("- Bound: %s; %s.", mdText(r.Bound), mdText(r.Cite))
+		if len(r.Reaches) > 0 {
+			families := make([]string, len(r.Reaches))
+			for n, f := range r.Reaches {
+				families[n] = f.String()
+			}
+			p.line("- Of entries that reach %s.", mdCodes(families))
+		}
 		if len(r.Deputy) > 0 {
 			p.line("- Declares what the server can be made to place: %s ([classes](contract-format.md#residuals)).", mdCodes(r.Deputy))
 		}

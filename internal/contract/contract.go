@@ -165,9 +165,10 @@ type Residual struct {
 	ID              string
 	Pos             Pos
 	Who, Can, Bound string
-	Covers          []string // codes of the generic checks whose finding on a row with this residual is declared by it
-	Warn            []string // topologies in which the residual deserves a warning, and not only a note
-	Deputy          []string // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
+	Covers          []string   // codes of the generic checks whose finding on a row with this residual is declared by it
+	Warn            []string   // topologies in which the residual deserves a warning, and not only a note
+	Reaches         []Template // families: the residual is one of the entries that reach one of them; empty: of all that its rows give
+	Deputy          []string   // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
 	Cite            string
 }
 
