@@ -3,7 +3,6 @@ package audit
 import (
 	"strings"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
@@ -44,7 +43,8 @@ type apiTable struct {
 
 func newAPITable(root, fresh string) *apiTable {
 	t := &apiTable{root: root, fresh: fresh, byName: map[string]*apiVerb{}}
-	for _, name := range compile.APIVerbs() {
+	for _, verb := range contract.APIVerbs() {
+		name := verb.API
 		v := &apiVerb{name: name, bare: subject.Pattern(root + name), below: subject.Pattern(root + name + ".>")}
 		t.verbs, t.closed, t.byName[name] = append(t.verbs, v), append(t.closed, v.bare, v.below), v
 	}

@@ -7,9 +7,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
+
+// apiNames are the verbs of the JetStream API.
+func apiNames() []string {
+	table := contract.APIVerbs()
+	out := make([]string, len(table))
+	for i, v := range table {
+		out[i] = v.API
+	}
+	return out
+}
 
 // InputSchema names the document that rules judge.
 const InputSchema = "cotalctl/audit-input/v1"
@@ -166,7 +175,7 @@ func (a *auditor) newInput() *Input {
 	if a.inputContract == nil {
 		a.inputContract = a.describeContract()
 	}
-	in := &Input{Schema: InputSchema, APIVerbs: compile.APIVerbs(), Contract: a.inputContract, Spaces: []*InputSpace{}, Principals: []InputPrincipal{}}
+	in := &Input{Schema: InputSchema, APIVerbs: apiNames(), Contract: a.inputContract, Spaces: []*InputSpace{}, Principals: []InputPrincipal{}}
 	if !a.cfg.Now.IsZero() {
 		in.Now = a.cfg.Now.Unix()
 	}
