@@ -121,7 +121,8 @@ func (a *auditor) callout(p *Principal, c *jwt.AccountClaims) {
 	if !x.IsEnabled() {
 		return
 	}
-	a.report(p, codeCallout, Entry{}, "", "the users "+strings.Join(x.AuthUsers, ", ")+" decide who else connects to this account, and with which permissions")
+	a.report(p, codeCallout, Entry{}, "",
+		"the users "+strings.Join(x.AuthUsers, ", ")+" decide who else connects to this account, and with which permissions")
 	for _, to := range x.AllowedAccounts {
 		if to == jwt.AnyAccount {
 			a.reportAs(p, codeCallout, Error, Entry{}, "", "the callout may bind a user to every account of the operator")

@@ -143,7 +143,8 @@ func (t *trust) learnAccount(acc *account) {
 	switch {
 	case old == nil || acc.IssuedAt > old.IssuedAt:
 		t.accounts[acc.Subject] = acc
-	case acc.IssuedAt == old.IssuedAt && acc.token != old.token && !slices.ContainsFunc(old.twins, func(x *account) bool { return x.token == acc.token }):
+	case acc.IssuedAt == old.IssuedAt && acc.token != old.token &&
+		!slices.ContainsFunc(old.twins, func(x *account) bool { return x.token == acc.token }):
 		old.twins = append(old.twins, acc)
 	}
 }

@@ -41,7 +41,8 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(),
+		residualChecks())
 }
 
 func residualChecks() []Check {

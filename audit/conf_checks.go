@@ -104,7 +104,8 @@ func (a *auditor) judgeConf(s *serverConf) {
 		}
 	}
 	if want := a.cfg.ControlLine; int64(want) > s.controlLine {
-		a.confReport(s, codeConfLine, "", serverName, s.controlAt, fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
+		a.confReport(s, codeConfLine, "", serverName, s.controlAt,
+			fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
 	}
 	for i, p := range a.probs[faults:] {
 		hidden := *p
@@ -124,7 +125,8 @@ func (a *auditor) judgeConf(s *serverConf) {
 
 // confPrincipal reads a user's permissions as the broker does.
 func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
-	p := &Principal{Name: u.title(), File: s.file, at: u.at, conf: s.tree, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
+	p := &Principal{Name: u.title(), File: s.file, at: u.at, conf: s.tree, System: s.isSystem(u.account), Identity: map[string]string{},
+		tags: map[string]string{}}
 	perms := u.perms
 	if perms == nil {
 		perms = &confPerms{}
@@ -160,7 +162,8 @@ func (a *auditor) confUser(s *serverConf, u *confUser) {
 			"may connect as a leaf node, which publishes below _R_, where replies of services travel, whatever its permissions say")
 	}
 	if mqtt := s.listeners["mqtt"]; mqtt != nil && mqtt.open && u.limited() && u.admits(jwt.ConnectionTypeMqtt, jwt.ConnectionTypeMqttWS) {
-		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at, "may connect by MQTT, for which the server makes streams in the account and stores sessions there, whatever the permissions say")
+		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at,
+			"may connect by MQTT, for which the server makes streams in the account and stores sessions there, whatever the permissions say")
 	}
 	if !s.isSystem(u.account) || u.perms == nil {
 		return
@@ -176,7 +179,8 @@ func (a *auditor) confUser(s *serverConf, u *confUser) {
 // confAccess judges who gets in without credentials, or with those of everybody.
 func (a *auditor) confAccess(s *serverConf) {
 	if !s.asks {
-		a.confReport(s, codeConfOpen, "", serverName, spot{file: s.file}, "no operator, user or token: whoever reaches the port publishes and hears everything in the account "+globalAccount)
+		a.confReport(s, codeConfOpen, "", serverName, spot{file: s.file},
+			"no operator, user or token: whoever reaches the port publishes and hears everything in the account "+globalAccount)
 	}
 	for _, at := range s.tokens {
 		a.confReport(s, codeConfPassword, "", serverName, at, "one token for everybody: its holders cannot be told apart, and each may do everything")
@@ -204,7 +208,8 @@ func (a *auditor) confAccess(s *serverConf) {
 func (a *auditor) confListeners(s *serverConf) {
 	for _, name := range []string{"cluster", "gateway"} {
 		if l := s.listeners[name]; l != nil && l.open && !l.auth && !l.tls {
-			a.confReport(s, codeConfPeer, "", serverName, l.at, "whoever reaches the "+name+" port joins as a server, and publishes and hears everything in every account")
+			a.confReport(s, codeConfPeer, "", serverName, l.at,
+				"whoever reaches the "+name+" port joins as a server, and publishes and hears everything in every account")
 		}
 	}
 	leaf := s.listeners["leafnodes"]

@@ -35,7 +35,8 @@ func (l *confLoader) file(name, dir, text string, within []string) (map[string]a
 		}
 		where := lineCol(name, text, at[0])
 		if dir == "" {
-			return nil, hinted(confProblem(where, "include", "a file relative to nothing", "none in a text without a path"), "give the path of the configuration in the place of stdin")
+			return nil, hinted(confProblem(where, "include", "a file relative to nothing", "none in a text without a path"),
+				"give the path of the configuration in the place of stdin")
 		}
 		path, start, end, ok := includePath(text, at[1])
 		if !ok {

@@ -60,7 +60,8 @@ type confTree struct {
 
 // parseConf parses a configuration as nats-server does. dir is where its includes are looked up, "" where it may have none.
 func parseConf(name, dir string, data []byte) (*confTree, error) {
-	l := confLoader{tree: &confTree{real: map[string]bool{}}, names: map[string]string{}, top: name, left: maxParsed, files: maxIncludes, values: maxValues}
+	l := confLoader{tree: &confTree{real: map[string]bool{}}, names: map[string]string{}, top: name, left: maxParsed, files: maxIncludes,
+		values: maxValues}
 	m, err := l.file(name, dir, string(data), nil)
 	if err != nil {
 		return nil, err

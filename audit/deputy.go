@@ -134,8 +134,9 @@ func (a *auditor) undeclared(p *Principal, w *world, powers []deputyPower) {
 			e.Rows, about = []string{row}, "a residual of row "+row
 		}
 		slices.Sort(f.classes)
-		a.report(p, codeUndeclared, e, p.target(w.reachOf(f.first)), "can have the server place "+strings.Join(f.classes, ", ")+" on any subject of its account ("+
-			w.reachOf(f.first).summary()+"), which "+about+" would have to declare")
+		a.report(p, codeUndeclared, e, p.target(w.reachOf(f.first)),
+			"can have the server place "+strings.Join(f.classes, ", ")+" on any subject of its account ("+
+				w.reachOf(f.first).summary()+"), which "+about+" would have to declare")
 	}
 }
 

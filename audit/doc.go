@@ -5,10 +5,11 @@
 // Accounts and operators are judged beside the users: what they say is learned before anything is judged, and each user is joined to
 // its account for its signer, its revocation and the permissions that a scope or the defaults give it.
 //
-// It owns the findings, their order and their four renderings: text, JSON, SARIF and JUnit. It judges the permissions that the broker would read, never the
-// rows they came from; rows are joined afterwards, so that a fault of the compiler cannot vouch for itself. Decisions are made
-// on sets of subjects by internal/subject, never on text. It refuses to guess: what it cannot judge becomes a finding of its own
-// (A013), a file that it cannot read becomes a positioned error, and the rest is still audited. It never prints a seed or a JWT.
+// It owns the findings, their order and their four renderings: text, JSON, SARIF and JUnit. It judges the permissions that the broker
+// would read, never the rows they came from; rows are joined afterwards, so that a fault of the compiler cannot vouch for itself.
+// Decisions are made on sets of subjects by internal/subject, never on text. It refuses to guess: what it cannot judge becomes a finding
+// of its own (A013), a file that it cannot read becomes a positioned error, and the rest is still audited. It never prints a seed or a
+// JWT.
 //
 // The files go by what they are about, and begin with its name:
 //

@@ -49,7 +49,8 @@ func apiPowers() []power {
 		{code: codeMetadata, tail: "CONSUMER.INFO.*.{}", what: "the configuration of every consumer of the stream"},
 		{code: codeMetadata, tail: "CONSUMER.INFO.{}.*", what: "the configurations of consumers of every stream"},
 	}
-	for _, verb := range []string{"CREATE", "DURABLE.CREATE", "MSG.NEXT", "DELETE", "PAUSE", "RESET", "UNPIN", "LEADER.STEPDOWN", "PEER.REMOVE", "PEER.EVACUATE"} {
+	for _, verb := range []string{"CREATE", "DURABLE.CREATE", "MSG.NEXT", "DELETE", "PAUSE", "RESET", "UNPIN", "LEADER.STEPDOWN", "PEER.REMOVE",
+		"PEER.EVACUATE"} {
 		at := "CONSUMER." + verb
 		list = append(list, power{code: codeForeign, tail: at + ".*.{}", what: verb + " of " + whatForeign},
 			power{code: codeForeign, tail: at + ".{}.*", what: verb + " of " + whatEvery})

@@ -242,7 +242,8 @@ func (a *auditor) describeSpace(space string) *InputSpace {
 		return out // rulesOf has reported it
 	}
 	for _, r := range contract.Sorted(a.cfg.Contract.Resources) {
-		res := InputResource{ID: r.ID, Bucket: r.Bucket, Account: a.topology.Account(r.ID, r.Home), Subjects: []string{}, Config: r.Config, Protect: present(r.Protect)}
+		res := InputResource{ID: r.ID, Bucket: r.Bucket, Account: a.topology.Account(r.ID, r.Home), Subjects: []string{}, Config: r.Config,
+			Protect: present(r.Protect)}
 		if res.Config == nil {
 			res.Config = map[string]any{}
 		}

@@ -29,7 +29,8 @@ const (
 
 // Kinds is the closed list of invariant kinds, sorted.
 func Kinds() []string {
-	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever, KindNoDeputy,
+	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever,
+		KindNoDeputy,
 		KindPinnedToken, KindPlacement, KindQueueOnly, KindSetting, KindSize, KindVerbHolders}
 }
 

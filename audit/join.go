@@ -82,7 +82,8 @@ func (g *groups) rowsOf(dir compile.Dir, deny bool, e subject.Entry) (rows []str
 
 func (a *auditor) excess(p *Principal, e Entry, dir compile.Dir, unreached []string) {
 	if len(unreached) > 0 {
-		p.doubts = append(p.doubts, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e, strings.Join(unreached, ", ")))
+		p.doubts = append(p.doubts, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e,
+			strings.Join(unreached, ", ")))
 		return
 	}
 	a.report(p, codeExcess, e, e.Pattern.Witness(), fmt.Sprintf("no row of profile %s gives this %s entry", p.Profile, dir))

@@ -108,7 +108,8 @@ func (b *Baseline) Write(w io.Writer) error {
 	return err
 }
 
-// ReadBaseline reads a baseline from a file. Where rules are given, every entry is of one of them. What it does not know, and what stands twice, is refused with its position.
+// ReadBaseline reads a baseline from a file. Where rules are given, every entry is of one of them. What it does not know, and what stands
+// twice, is refused with its position.
 func ReadBaseline(file string, rules ...Rule) (*Baseline, error) {
 	b, err := emptyBaseline(file)
 	if err != nil {
@@ -127,7 +128,8 @@ func ReadBaseline(file string, rules ...Rule) (*Baseline, error) {
 		return nil, err
 	}
 	if len(data) > maxBaseline {
-		return nil, &contract.Problem{Pos: contract.Pos{File: file, Line: 1, Col: 1}, What: "baseline is too large", Want: fmt.Sprintf("at most %d bytes", maxBaseline)}
+		return nil, &contract.Problem{Pos: contract.Pos{File: file, Line: 1, Col: 1}, What: "baseline is too large",
+			Want: fmt.Sprintf("at most %d bytes", maxBaseline)}
 	}
 	return b, b.read(data, rules)
 }
@@ -252,7 +254,8 @@ func (r *Report) Known(b *Baseline) {
 		if met[e.known] && left[e.known] == 0 || !read[e.File] && !b.gone(e.File) {
 			continue
 		}
-		r.Findings = append(r.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: cmp.Or(e.Subject, e.File, e.Code), Entry: e.Entry, Rows: []string{},
+		r.Findings = append(r.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: cmp.Or(e.Subject, e.File, e.Code), Entry: e.Entry,
+			Rows: []string{},
 			Cite: c.Cite, Hint: c.Hint, File: b.file, Line: e.line,
 			Message: fmt.Sprintf("%d of %d findings of %s that the baseline knows are no more", left[e.known], e.Count, e.Code)})
 	}

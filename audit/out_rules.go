@@ -40,7 +40,8 @@ func Rules(c *contract.Contract) []Rule {
 		return out
 	}
 	for _, inv := range c.Invariants {
-		out = append(out, Rule{Code: inv.Code, Severity: cmp.Or(inv.Severity, Error), Family: c.Name, Kind: inv.Kind, Title: InvariantTitle(inv), Cite: inv.Cite,
+		out = append(out, Rule{Code: inv.Code, Severity: cmp.Or(inv.Severity, Error), Family: c.Name, Kind: inv.Kind, Title: InvariantTitle(inv),
+			Cite: inv.Cite,
 			Help: kindHint(inv.Kind), Page: invariantPage(c, inv)})
 	}
 	sortRules(out)
