@@ -25,6 +25,16 @@ func shortAck(p subject.Pattern) bool {
 	return len(t) >= 4 && len(t) <= 5 && t[2] != noDomain && t[len(t)-1] == ">" && !strings.ContainsAny(strings.Join(t[2:len(t)-1], ""), "*>")
 }
 
+// apiNames are the verbs of the JetStream API.
+func apiNames() []string {
+	table := contract.APIVerbs()
+	out := make([]string, len(table))
+	for i, v := range table {
+		out[i] = v.API
+	}
+	return out
+}
+
 // apiVerb is a verb of the closed table with the subjects that carry it, and what there conveys more than an entry says.
 type apiVerb struct {
 	name        string
