@@ -31,9 +31,10 @@ func (a *auditor) account(file, token string, c *jwt.AccountClaims) {
 		}
 	}
 	a.defaults(p, c, beyond)
-	a.limits(p, c)
+	asMade := a.trust.asMade(token)
+	a.limits(p, c, asMade)
 	a.callout(p, c)
-	a.signingKeys(p, c)
+	a.signingKeys(p, c, asMade)
 	a.revocations(p, c)
 	if t := c.Trace; t != nil && t.Destination != "" {
 		severity := Warning
@@ -91,14 +92,14 @@ func (a *auditor) defaults(p *Principal, c *jwt.AccountClaims, beyond bool) {
 func isOpen(p *jwt.Permissions) bool { return p.Pub.Empty() && p.Sub.Empty() && p.Resp == nil }
 
 // limits notes limits of an account that protect nothing (A044).
-func (a *auditor) limits(p *Principal, c *jwt.AccountClaims) {
+func (a *auditor) limits(p *Principal, c *jwt.AccountClaims, asMade string) {
 	var off []string
 	l := &c.Limits
 	switch {
 	case p.System && l.IsJSEnabled():
 		a.reportAs(p, codeLimits, Error, Entry{}, "", "JetStream is enabled in the system account")
 	case l.IsJSEnabled() && len(l.JetStreamTieredLimits) == 0 && (l.DiskStorage < 0 || l.MemoryStorage < 0):
-		off = append(off, "JetStream storage is not limited: the account can fill the broker's disk")
+		off = append(off, "JetStream storage is not limited: the account can fill the broker's disk"+asMade)
 	}
 	if l.LeafNodeConn != 0 {
 		off = append(off, "leaf nodes may connect; a user without allowed_connection_types can come as one")
@@ -120,7 +121,8 @@ func (a *auditor) callout(p *Principal, c *jwt.AccountClaims) {
 	if !x.IsEnabled() {
 		return
 	}
-	a.report(p, codeCallout, Entry{}, "", "the users "+strings.Join(x.AuthUsers, ", ")+" decide who else connects to this account, and with which permissions")
+	a.report(p, codeCallout, Entry{}, "",
+		"the users "+strings.Join(x.AuthUsers, ", ")+" decide who else connects to this account, and with which permissions")
 	for _, to := range x.AllowedAccounts {
 		if to == jwt.AnyAccount {
 			a.reportAs(p, codeCallout, Error, Entry{}, "", "the callout may bind a user to every account of the operator")
@@ -132,7 +134,7 @@ func (a *auditor) callout(p *Principal, c *jwt.AccountClaims) {
 }
 
 // signingKeys notes keys that can mint anything, and judges the templates of those that cannot (A046, A048).
-func (a *auditor) signingKeys(p *Principal, c *jwt.AccountClaims) {
+func (a *auditor) signingKeys(p *Principal, c *jwt.AccountClaims, asMade string) {
 	keys := c.SigningKeys.Keys()
 	slices.Sort(keys)
 	for _, key := range keys {
@@ -140,7 +142,8 @@ func (a *auditor) signingKeys(p *Principal, c *jwt.AccountClaims) {
 		if us, ok := scope.(*jwt.UserScope); ok {
 			a.template(p, us)
 		} else {
-			a.report(p, codeSigningKey, Entry{}, "", "the signing key "+key+" has no scope")
+			a.report(p, codeSigningKey, Entry{}, "", "the signing key "+key+" has no scope"+asMade)
+			asMade = "" // provisioning makes one
 		}
 	}
 }

@@ -144,7 +144,8 @@ func (a *auditor) mapped(p *Principal, acc *account) {
 				continue
 			}
 			if s, ok := p.through(&m, hit); ok {
-				a.report(p, codeMapping, e, s, fmt.Sprintf("no grant names this subject; %s maps %s to %s, which the entry grants", entityName("account", &acc.ClaimsData), m.src, m.dest))
+				a.report(p, codeMapping, e, s, fmt.Sprintf("no grant names this subject; %s maps %s to %s, which the entry grants",
+					entityName("account", &acc.ClaimsData), m.src, m.dest))
 				break
 			}
 		}

@@ -25,7 +25,7 @@ func (a *auditor) operator(file, token string, c *jwt.OperatorClaims) {
 	case !c.StrictSigningKeyUsage && len(c.SigningKeys) > 0:
 		report(Warning, "it has signing keys, and accounts signed by its own key are taken too: strict signing key usage is off")
 	case !c.StrictSigningKeyUsage:
-		report(Note, "accounts are signed by its own key, which then is in use wherever they are")
+		report(Note, "accounts are signed by its own key, which then is in use wherever they are"+a.trust.asMade(token))
 	}
 	if c.SystemAccount == "" {
 		report(Warning, "names no system account: a broker takes whichever its configuration names")

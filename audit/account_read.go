@@ -50,7 +50,8 @@ func oneToken(data []byte) (string, error) {
 		}
 		return string(text), nil
 	}
-	if !bytes.Contains(data, []byte("-----BEGIN NATS ")) || bytes.Contains(data, []byte("-----BEGIN NATS USER JWT")) || bytes.Contains(data, []byte("NKEY SEED")) {
+	if !bytes.Contains(data, []byte("-----BEGIN NATS ")) || bytes.Contains(data, []byte("-----BEGIN NATS USER JWT")) ||
+		bytes.Contains(data, []byte("NKEY SEED")) {
 		return "", nil // most files are a user's
 	}
 	found := armour.FindAllSubmatchIndex(data, 2)
@@ -67,7 +68,8 @@ func oneToken(data []byte) (string, error) {
 func second(data []byte, at int, what string) error {
 	line := 1 + bytes.Count(data[:at], []byte("\n"))
 	col := at - bytes.LastIndexByte(data[:at], '\n')
-	return &contract.Problem{Pos: contract.Pos{Line: line, Col: col}, What: what, Got: "something behind the first one", Want: "one per file", Hint: "split the file"}
+	return &contract.Problem{Pos: contract.Pos{Line: line, Col: col}, What: what, Got: "something behind the first one", Want: "one per file",
+		Hint: "split the file"}
 }
 
 // kindOf is the type that a JWT says it is, before its signature is checked; "" where it cannot be read.

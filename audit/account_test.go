@@ -214,6 +214,51 @@ func TestAccountOrder(t *testing.T) {
 	}
 }
 
+// TestProvisioned: users are joined to what this tool keeps, which is not judged itself; an account that none of its operators signed is
+// none of it, and nothing is said to be as provisioning makes it where it is another JWT.
+func TestProvisioned(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		edit  func(h *house)
+		files []string
+		want  []string
+	}{
+		{"joined", func(*house) {}, []string{"user"}, nil},
+		{"a mapping of the account", func(h *house) {
+			h.account.Mappings = jwt.Mapping{"other": {{Subject: "app.own", Weight: 100}}}
+		}, []string{"user"}, []string{"A040 app.own other"}},
+		{"an account of nobody", func(h *house) { h.accountSigner = newKey(t, nkeys.CreateOperator) }, []string{"user"}, []string{"A053  "}},
+		{"judged too", func(*house) {}, []string{"account", "user"}, []string{"A046  made"}},
+	} {
+		h := newHouse(t)
+		tt.edit(h)
+		files, dir := h.files(t), t.TempDir()
+		for _, name := range tt.files {
+			write(t, filepath.Join(dir, name+".jwt"), files[name])
+		}
+		r, err := Paths(Config{Now: now(), Provisioned: []string{string(files["account"]), string(files["operator"]) + "\n"}}, []string{dir})
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		var got []string
+		for _, f := range r.Findings {
+			if strings.Contains(f.Message, "as provisioning makes it") {
+				f.Witness = "made"
+			}
+			if f.Code >= "A040" {
+				got = append(got, f.Code+" "+f.Entry+" "+f.Witness)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if r.Checked.Files != len(tt.files) {
+			t.Errorf("%s: %d files, want %d", tt.name, r.Checked.Files, len(tt.files))
+		}
+	}
+}
+
 // sign1 signs claims over the claims alone, with the header of the first version.
 func sign1(t testing.TB, claims map[string]any, key nkeys.KeyPair) string {
 	t.Helper()

@@ -24,6 +24,7 @@ type trust struct {
 	judged    map[string]string // file of account and operator JWTs that were judged: a broker keeps copies
 	strangers map[string]*stranger
 	systems   map[string]bool // accounts that a configuration names as its server's system account, by public key
+	made      map[string]bool // account and operator JWTs that this tool provisioned
 	joining   bool            // several files are judged together, so that a signer that is missing is worth a word
 }
 
@@ -43,7 +44,8 @@ type stranger struct {
 
 func newTrust() *trust {
 	return &trust{accounts: map[string]*account{}, operators: map[string]*jwt.OperatorClaims{}, stores: map[string]string{},
-		homes: map[string]string{}, judged: map[string]string{}, strangers: map[string]*stranger{}, systems: map[string]bool{}}
+		homes: map[string]string{}, made: map[string]bool{}, judged: map[string]string{}, strangers: map[string]*stranger{},
+		systems: map[string]bool{}}
 }
 
 // learn takes in an account or operator JWT with a good signature; whatever else the file is, it is judged when it is read.
@@ -82,6 +84,33 @@ func (t *trust) learn(path string, data []byte) (ofUser bool) {
 		}
 	}
 	return false
+}
+
+// provision takes in what this tool provisioned: operators, and the accounts that one of them signed.
+func (t *trust) provision(tokens []string) {
+	for _, operators := range []bool{true, false} {
+		for _, token := range tokens {
+			token = strings.TrimSpace(token)
+			claims, err := jwt.Decode(token)
+			if err != nil {
+				continue // whose it is stays unknown, which is told
+			}
+			acc, isAccount := claims.(*jwt.AccountClaims)
+			if isAccount == operators || isAccount && t.didSign(acc) == nil {
+				continue
+			}
+			t.learn("", []byte(token))
+			t.made[token] = true
+		}
+	}
+}
+
+// asMade says of what provisioning always does that it was done here, "" where the JWT is another.
+func (t *trust) asMade(token string) string {
+	if t.made[token] {
+		return " (as provisioning makes it)"
+	}
+	return ""
 }
 
 // learnConf takes in the accounts that a configuration preloads, and its operators: in its text, or in a file that it names. The
@@ -125,7 +154,8 @@ func (t *trust) learnAccount(acc *account) {
 	switch {
 	case old == nil || acc.IssuedAt > old.IssuedAt:
 		t.accounts[acc.Subject] = acc
-	case acc.IssuedAt == old.IssuedAt && acc.token != old.token && !slices.ContainsFunc(old.twins, func(x *account) bool { return x.token == acc.token }):
+	case acc.IssuedAt == old.IssuedAt && acc.token != old.token &&
+		!slices.ContainsFunc(old.twins, func(x *account) bool { return x.token == acc.token }):
 		old.twins = append(old.twins, acc)
 	}
 }

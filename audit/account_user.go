@@ -157,7 +157,8 @@ func (a *auditor) revoked(p *Principal, acc *account) {
 			a.report(p, codeRevocation, Entry{}, "", fmt.Sprintf("revoked by %s since %s: the broker refuses it", keyWord(key), when))
 			return
 		case !now.IsZero() && uc.IssuedAt > now.Unix():
-			a.reportAs(p, codeRevocation, Error, Entry{}, "", fmt.Sprintf("its iat is in the future, so that the revocation of %s at %s does not meet it", keyWord(key), when))
+			a.reportAs(p, codeRevocation, Error, Entry{}, "",
+				fmt.Sprintf("its iat is in the future, so that the revocation of %s at %s does not meet it", keyWord(key), when))
 		case key != jwt.All:
 			a.reportAs(p, codeRevocation, Warning, Entry{}, "", "its key was revoked at "+when+", and it was signed anew since")
 		}
@@ -223,6 +224,7 @@ func (a *auditor) strangers() {
 			severity = Warning
 		}
 		a.reportAs(&Principal{Name: s.what + " " + key, File: s.file}, codeProvenance, severity, Entry{}, "",
-			fmt.Sprintf("is stated as the signer of %d JWTs (%s), and was not given: whether it signed them for itself is not known", s.count, strings.Join(s.names, ", ")))
+			fmt.Sprintf("is stated as the signer of %d JWTs (%s), and was not given: whether it signed them for itself is not known", s.count,
+				strings.Join(s.names, ", ")))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
@@ -48,6 +47,16 @@ func otherShape(p, family subject.Pattern) bool {
 	return false
 }
 
+// apiNames are the verbs of the JetStream API.
+func apiNames() []string {
+	table := contract.APIVerbs()
+	out := make([]string, len(table))
+	for i, v := range table {
+		out[i] = v.API
+	}
+	return out
+}
+
 // apiVerb is a verb of the closed table with the subjects that carry it, and what there conveys more than an entry says.
 type apiVerb struct {
 	name        string
@@ -66,7 +75,8 @@ type apiTable struct {
 
 func newAPITable(root, fresh string) *apiTable {
 	t := &apiTable{root: root, fresh: fresh, byName: map[string]*apiVerb{}}
-	for _, name := range compile.APIVerbs() {
+	for _, verb := range contract.APIVerbs() {
+		name := verb.API
 		v := &apiVerb{name: name, bare: subject.Pattern(root + name), below: subject.Pattern(root + name + ".>")}
 		t.verbs, t.closed, t.byName[name] = append(t.verbs, v), append(t.closed, v.bare, v.below), v
 	}

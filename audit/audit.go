@@ -24,6 +24,9 @@ type Config struct {
 	Stdin    io.Reader // what [Paths] reads for the path "-"; nil: that is a file's name
 	// ControlLine is the max_control_line of the servers that the credentials connect to; 0: sizes are not judged.
 	ControlLine int
+	// Provisioned are the JWTs of the operator and the accounts that this tool keeps for the spaces of a directory: [Paths] joins users to
+	// them, as to those that it reads, and judges none of them. What provisioning always does is said to be that where it is found.
+	Provisioned []string
 	Rules       Ruler // judges the same principals beside the checks of this package; nil: nobody
 }
 
@@ -41,12 +44,13 @@ type auditor struct {
 	tags     map[string]map[string]*compile.TagRule // of a profile, once asked for
 	trust    *trust
 	stores   map[string]*stores
-	words    map[string]residualText // of a row's residuals
-	noteOf   map[sharedNote]int      // which finding says it of all
-	verdicts map[string]*verdict     // of a class of credentials that are alike
-	meanings meanings                // words that no mask may hide, once asked for
-	alone    bool                    // everybody is judged for itself
-	alike    int                     // how many were judged by their class
+	noteOf   map[sharedNote]int             // which finding says it of all
+	verdicts map[string]*verdict            // of a class of credentials that are alike
+	meanings meanings                       // words that no mask may hide, once asked for
+	alone    bool                           // everybody is judged for itself
+	alike    int                            // how many were judged by their class
+	words    map[*contract.Row]residualText // of a row's residuals
+	partly   map[string][]*contract.Row     // by id: a row that gives some holders only some of its residuals, then what it gives those
 	out      Report
 	seen     map[string]int      // what was reported of the contract or of one file, and as which finding
 	shared   map[string]int      // the same of files that configurations include
@@ -72,7 +76,9 @@ type auditor struct {
 func newAuditor(cfg Config) (*auditor, error) {
 	a := &auditor{cfg: cfg, rows: map[string]*contract.Row{}, rules: map[string]*ruleset{}, shapes: map[string]*shape{}, accounts: map[string]string{},
 		bounds: map[heldTo]map[int][]boundary{}, compares: map[[2]string]bool{}, noted: map[residualKey]bool{}, seen: map[string]int{},
-		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[digest]string{}, profiles: map[string]bool{}, trust: newTrust(), tags: map[string]map[string]*compile.TagRule{}, stores: map[string]*stores{}, words: map[string]residualText{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
+		read: map[string]bool{}, shared: map[string]int{}, copies: map[string][]string{}, users: map[digest]string{}, profiles: map[string]bool{},
+		trust: newTrust(), tags: map[string]map[string]*compile.TagRule{}, stores: map[string]*stores{}, words: map[*contract.Row]residualText{},
+		partly: map[string][]*contract.Row{}, noteOf: map[sharedNote]int{}, verdicts: map[string]*verdict{},
 		inputSpaces: map[string]*InputSpace{}, forbids: map[string]*forbidden{}, worlds: map[string]*world{},
 		tallies: map[tallyKey]*tallied{}, conferred: map[string]map[string]bool{}, granted: map[string]bool{}}
 	a.out = Report{Schema: Schema, Findings: []Finding{}, Deputies: []Deputy{}, residuals: map[string]string{}, rules: AllRules(cfg.Contract, cfg.Rules), now: cfg.Now}
@@ -104,6 +110,9 @@ func (a *auditor) placeContract() error {
 	}
 	for _, r := range c.Rows {
 		a.rows[r.ID] = r
+		if slices.ContainsFunc(r.Residuals, func(id string) bool { return c.Residuals[id] != nil && len(c.Residuals[id].Reaches) > 0 }) {
+			a.partly[r.ID] = []*contract.Row{r}
+		}
 	}
 	a.out.Contract, a.looks = c.Name, a.newLook()
 	for _, inv := range c.Invariants {

@@ -12,6 +12,11 @@ type Check struct {
 	Title    string
 	Cite     string // the fact or text that the check rests on
 	Hint     string // what to do about a finding
+
+	// power: it is about one that a contract declares by a residual: beside a contract that does not, it is an error whatever it is without one.
+	power bool
+	// outside: it is about credentials, accounts or configurations as they are made, of which the audit of a contract has none.
+	outside bool
 }
 
 // The generic codes. A code is never reused.
@@ -36,42 +41,50 @@ const (
 
 // Checks is the closed list of generic checks, in code order.
 func Checks() []Check {
-	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), serverChecks(), accountChecks(), confChecks(), deputyChecks(), outputChecks(), residualChecks())
+	return slices.Concat(credentialChecks(), powerChecks(), plainChecks(), serverChecks(), accountChecks(), confChecks(), deputyChecks(),
+		outputChecks(), residualChecks())
 }
 
 func residualChecks() []Check {
-	return []Check{{codeResidual, Note, "declared residual", "the contract's residuals", ""}}
+	return []Check{{Code: codeResidual, Severity: Note, Title: "declared residual", Cite: "the contract's residuals", Hint: ""}}
 }
 
 // credentialChecks judge one credential or compiled set on its own.
 func credentialChecks() []Check {
 	return []Check{
-		{codeAllowAll, Error, "a direction admits everything", citeBrokerOrder,
-			`list what is meant; for nothing at all write deny [">"]`},
-		{codeInbox, Error, "a subscription hears other connections' inboxes", "broker-facts P1, P9; Redirected replies",
-			"give each connection an inbox prefix of its own, _INBOX_<nonce>.>, and connect with it"},
-		{codeConnTypes, Error, "connection types are missing or too wide", "nats-server 2.15.3 leafMsgAllowed; docs/adr/0023-leaf-nodes.md",
-			"set allowed_connection_types to STANDARD and WEBSOCKET; LEAFNODE alone is for the user of a leaf node: replies below _R_ stay open to it, and all behind it act with its grants"},
-		{codeRawRoot, Error, "raw authority over JetStream, key-values, objects or the system", "broker-facts: What a JetStream grant really conveys",
-			"name the verb, the stream or bucket, and the consumer or key"},
-		{codeOpenStar, Error, "a subscribe allow ends in * without a sound closing deny", "broker-facts P1, P2; Closing denies",
-			"list the last tokens, write > where the subtree is meant, or close it with deny <entry>.> where nothing else overlaps that"},
-		{codeAPIStar, Error, "an API grant ends in *", "broker-facts J1, J4b: a final * in an API tail admits >",
-			"write the last token out; no deny can take back only the > form"},
-		{codeEmbedded, Error, "a wildcard stands inside a token", "broker-facts P13: * and > inside a token are literal characters",
-			"make the wildcard a whole token, or list the names; in a deny this entry denies nothing that was meant"},
-		{codeNoExpiry, Error, "the credential never expires", "jwt/v2: exp 0 never expires",
-			"mint it with a lifetime; only a profile of lifetime none may lack one"},
-		{codeFutureIat, Error, "the credential was issued in the future", "broker-facts: a JWT with iat in the future survives revocation",
-			"set the minting machine's clock and mint anew"},
-		{codeResponses, Warning, "allow_responses widens publish", "broker-facts: allow_responses overrides pub.deny",
-			"grant the reply subjects by name instead"},
-		{codeExcess, Error, "the credential differs from what its profile compiles to", "a credential holds what its contract compiles, no more",
-			hintMintAnew + "; if it was tampered with, revoke it and rotate the signing key"},
-		{codeIgnored, Error, "the broker ignores an entry", "broker-facts P15; nats-server IsValidSubject",
-			"correct the entry: an ignored deny denies nothing"},
-		{codeUnjudged, Warning, "something could not be judged", "a check that could not look says so",
-			"give what the message says is missing: the tags that minting writes, the contract, or the account's JWT"},
+		{Code: codeAllowAll, Severity: Error, Title: "a direction admits everything", Cite: citeBrokerOrder,
+			Hint: `list what is meant; for nothing at all write deny [">"]`},
+		{Code: codeInbox, Severity: Error, Title: "a subscription hears other connections' inboxes", Cite: "broker-facts P1, P9; Redirected replies",
+			Hint: "give each connection an inbox prefix of its own, _INBOX_<nonce>.>, and connect with it"},
+		{Code: codeConnTypes, Severity: Error, Title: "connection types are missing or too wide",
+			Cite:    "nats-server 2.15.3 leafMsgAllowed; docs/adr/0023-leaf-nodes.md",
+			Hint:    "set allowed_connection_types to STANDARD and WEBSOCKET; LEAFNODE alone is for the user of a leaf node: replies below _R_ stay open to it, and all behind it act with its grants",
+			outside: true},
+		{Code: codeRawRoot, Severity: Error, Title: "raw authority over JetStream, key-values, objects or the system",
+			Cite: "broker-facts: What a JetStream grant really conveys",
+			Hint: "name the verb, the stream or bucket, and the consumer or key"},
+		{Code: codeOpenStar, Severity: Error, Title: "a subscribe allow ends in * without a sound closing deny",
+			Cite: "broker-facts P1, P2; Closing denies",
+			Hint: "list the last tokens, write > where the subtree is meant, or close it with deny <entry>.> where nothing else overlaps that"},
+		{Code: codeAPIStar, Severity: Error, Title: "an API grant ends in *", Cite: "broker-facts J1, J4b: a final * in an API tail admits >",
+			Hint: "write the last token out; no deny can take back only the > form"},
+		{Code: codeEmbedded, Severity: Error, Title: "a wildcard stands inside a token",
+			Cite: "broker-facts P13: * and > inside a token are literal characters",
+			Hint: "make the wildcard a whole token, or list the names; in a deny this entry denies nothing that was meant"},
+		{Code: codeNoExpiry, Severity: Error, Title: "the credential never expires", Cite: "jwt/v2: exp 0 never expires",
+			Hint: "mint it with a lifetime; only a profile of lifetime none may lack one", outside: true},
+		{Code: codeFutureIat, Severity: Error, Title: "the credential was issued in the future",
+			Cite: "broker-facts: a JWT with iat in the future survives revocation",
+			Hint: "set the minting machine's clock and mint anew", outside: true},
+		{Code: codeResponses, Severity: Warning, Title: "allow_responses widens publish", Cite: "broker-facts: allow_responses overrides pub.deny",
+			Hint: "grant the reply subjects by name instead", outside: true},
+		{Code: codeExcess, Severity: Error, Title: "the credential differs from what its profile compiles to",
+			Cite: "a credential holds what its contract compiles, no more",
+			Hint: hintMintAnew + "; if it was tampered with, revoke it and rotate the signing key", outside: true},
+		{Code: codeIgnored, Severity: Error, Title: "the broker ignores an entry", Cite: "broker-facts P15; nats-server IsValidSubject",
+			Hint: "correct the entry: an ignored deny denies nothing", outside: true},
+		{Code: codeUnjudged, Severity: Warning, Title: "something could not be judged", Cite: "a check that could not look says so",
+			Hint: "give what the message says is missing: the tags that minting writes, the contract, or the account's JWT"},
 	}
 }
 

@@ -42,7 +42,8 @@ func (a *auditor) confAccount(s *serverConf, acc *confAccount) {
 		} else if family := unsafeLanding(read.lands()); family != "" {
 			severity, more = Error, ", which reaches "+family
 		}
-		a.confReport(s, codeConfMapping, severity, name, m.at, fmt.Sprintf("%s is mapped to %s%s: who may publish the destination may publish the source", m.from, m.to, more))
+		a.confReport(s, codeConfMapping, severity, name, m.at,
+			fmt.Sprintf("%s is mapped to %s%s: who may publish the destination may publish the source", m.from, m.to, more))
 	}
 	for _, e := range acc.exports {
 		a.confExport(s, acc, e, beyond, shares)

@@ -29,7 +29,8 @@ func (s *serverConf) readAccounts(n *confNode) {
 		if f == nil {
 			continue
 		}
-		acc := &confAccount{name: e.name, at: e.node.at, exports: s.exports(f["exports"]), importing: s.imports(f["imports"]), mappings: s.mappings(f["mappings"])}
+		acc := &confAccount{name: e.name, at: e.node.at, exports: s.exports(f["exports"]), importing: s.imports(f["imports"]),
+			mappings: s.mappings(f["mappings"])}
 		acc.jetstream = f["jetstream"] != nil && f["jetstream"].value != false && f["jetstream"].value != "disabled"
 		s.fields(f["limits"], "limits", limitKeys)
 		users := s.users(f["users"], e.name)
@@ -44,7 +45,8 @@ func (s *serverConf) exports(n *confNode) (out []confExport) {
 		f := s.fields(e, "an export", exportKeys)
 		for _, kind := range []string{"stream", "service"} {
 			if x := f[kind]; x != nil {
-				out = append(out, confExport{x.at, kind, s.text(x, "export"), f["accounts"] == nil && f["account_token_position"] == nil, f["account_token_position"] != nil})
+				out = append(out, confExport{x.at, kind, s.text(x, "export"), f["accounts"] == nil && f["account_token_position"] == nil,
+					f["account_token_position"] != nil})
 			}
 		}
 		if f["stream"] != nil && f["service"] != nil {
@@ -62,8 +64,9 @@ func (s *serverConf) imports(n *confNode) (out []confImport) {
 			if from == nil {
 				continue
 			}
-			x := confImport{at: f[kind].at, kind: kind, account: s.text(from["account"], "account of an import"), subject: s.text(from["subject"], "subject of an import"),
-				to: s.text(f["to"], "to of an import")}
+			x := confImport{at: f[kind].at, kind: kind, account: s.text(from["account"], "account of an import"),
+				subject: s.text(from["subject"], "subject of an import"),
+				to:      s.text(f["to"], "to of an import")}
 			if from["account"] != nil {
 				x.at = from["account"].at // a block in a list stands where it ends
 			}

@@ -27,26 +27,35 @@ const (
 // confChecks judge a server configuration beside the permissions of its users.
 func confChecks() []Check {
 	return []Check{
-		{codeConfOpen, Error, "the server asks nobody for credentials", "nats-server 2.15.3 configureAuthorization",
-			"configure an operator, or users with permissions of their own"},
-		{codeConfNoAuth, Error, "connections without credentials are given a user's powers", "nats-server 2.15.3 no_auth_user",
-			"remove no_auth_user, or name a user that may do next to nothing"},
-		{codeConfPassword, Warning, "a plaintext password, or one token for everybody", "nats-server 2.15.3 isBcrypt: Plaintext passwords detected",
-			"use nkeys or JWTs; a password as its bcrypt hash (nats server passwd)"},
-		{codeConfLeaf, Error, "a leaf node or MQTT listener serves an account with limited users", "nats-server 2.15.3 leafMsgAllowed, registerLeafWithAccount",
-			"set allowed_connection_types of the user to STANDARD and WEBSOCKET, and bind leaf nodes to an account without limited users"},
-		{codeConfPeer, Error, "a cluster or gateway listener asks for neither credentials nor certificates", "nats-server 2.15.3 isRouterAuthorized",
-			"give the block an authorization of its own, or tls, which then asks for certificates"},
-		{codeConfMapping, Warning, "a subject mapping changes what publish permissions are about", "broker-facts: permissions are checked on the mapped subject",
-			"grant by the destination of the mapping, and count every source as granted with it"},
-		{codeConfExport, Error, "an account of a configuration gives subjects away", "broker-facts: public exports let another account publish any sender",
-			"list the accounts that may import it"},
-		{codeConfSystem, Error, "a user of the system account stands in the data path", "broker-facts: $SYS grants; nats-server 2.15.3 system_account",
-			"keep the system account for operations alone: its users name $SYS subjects and their inbox"},
-		{codeConfRefused, Error, "the server refuses or ignores a part of the configuration", "nats-server 2.15.3 server/opts.go",
-			"correct it, and try it with nats-server -t -c FILE"},
-		{codeConfLine, Error, "max_control_line is too small for the credentials", "broker-facts: Sizes: max_control_line",
-			"raise max_control_line above the size of the largest CONNECT"},
+		{Code: codeConfOpen, Severity: Error, Title: "the server asks nobody for credentials", Cite: "nats-server 2.15.3 configureAuthorization",
+			Hint: "configure an operator, or users with permissions of their own", outside: true},
+		{Code: codeConfNoAuth, Severity: Error, Title: "connections without credentials are given a user's powers",
+			Cite: "nats-server 2.15.3 no_auth_user",
+			Hint: "remove no_auth_user, or name a user that may do next to nothing", outside: true},
+		{Code: codeConfPassword, Severity: Warning, Title: "a plaintext password, or one token for everybody",
+			Cite: "nats-server 2.15.3 isBcrypt: Plaintext passwords detected",
+			Hint: "use nkeys or JWTs; a password as its bcrypt hash (nats server passwd)", outside: true},
+		{Code: codeConfLeaf, Severity: Error, Title: "a leaf node or MQTT listener serves an account with limited users",
+			Cite:    "nats-server 2.15.3 leafMsgAllowed, registerLeafWithAccount",
+			Hint:    "set allowed_connection_types of the user to STANDARD and WEBSOCKET, and bind leaf nodes to an account without limited users",
+			outside: true},
+		{Code: codeConfPeer, Severity: Error, Title: "a cluster or gateway listener asks for neither credentials nor certificates",
+			Cite: "nats-server 2.15.3 isRouterAuthorized",
+			Hint: "give the block an authorization of its own, or tls, which then asks for certificates", outside: true},
+		{Code: codeConfMapping, Severity: Warning, Title: "a subject mapping changes what publish permissions are about",
+			Cite: "broker-facts: permissions are checked on the mapped subject",
+			Hint: "grant by the destination of the mapping, and count every source as granted with it", outside: true},
+		{Code: codeConfExport, Severity: Error, Title: "an account of a configuration gives subjects away",
+			Cite: "broker-facts: public exports let another account publish any sender",
+			Hint: "list the accounts that may import it", outside: true},
+		{Code: codeConfSystem, Severity: Error, Title: "a user of the system account stands in the data path",
+			Cite: "broker-facts: $SYS grants; nats-server 2.15.3 system_account",
+			Hint: "keep the system account for operations alone: its users name $SYS subjects and their inbox", outside: true},
+		{Code: codeConfRefused, Severity: Error, Title: "the server refuses or ignores a part of the configuration",
+			Cite: "nats-server 2.15.3 server/opts.go",
+			Hint: "correct it, and try it with nats-server -t -c FILE", outside: true},
+		{Code: codeConfLine, Severity: Error, Title: "max_control_line is too small for the credentials", Cite: "broker-facts: Sizes: max_control_line",
+			Hint: "raise max_control_line above the size of the largest CONNECT", outside: true},
 	}
 }
 
@@ -56,7 +65,8 @@ func (a *auditor) confReport(s *serverConf, code, severity, subject string, at s
 	if severity == "" {
 		severity = c.Severity
 	}
-	a.add(&Principal{Name: subject, File: s.file, at: at}, Entry{}, Finding{Code: code, Severity: severity, Cite: c.Cite, Hint: c.Hint, Message: message})
+	a.add(&Principal{Name: subject, File: s.file, at: at}, Entry{}, Finding{Code: code, Severity: severity,
+		Cite: c.Cite, Hint: c.Hint, Message: message})
 }
 
 // serverName is the subject of findings about a server as a whole.
@@ -94,7 +104,8 @@ func (a *auditor) judgeConf(s *serverConf) {
 		}
 	}
 	if want := a.cfg.ControlLine; int64(want) > s.controlLine {
-		a.confReport(s, codeConfLine, "", serverName, s.controlAt, fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
+		a.confReport(s, codeConfLine, "", serverName, s.controlAt,
+			fmt.Sprintf("a CONNECT line may have %d bytes, the credentials need %d", s.controlLine, want))
 	}
 	for i, p := range a.probs[faults:] {
 		hidden := *p
@@ -114,7 +125,8 @@ func (a *auditor) judgeConf(s *serverConf) {
 
 // confPrincipal reads a user's permissions as the broker does.
 func (a *auditor) confPrincipal(s *serverConf, u *confUser) *Principal {
-	p := &Principal{Name: u.title(), File: s.file, at: u.at, conf: s.tree, System: s.isSystem(u.account), Identity: map[string]string{}, tags: map[string]string{}}
+	p := &Principal{Name: u.title(), File: s.file, at: u.at, conf: s.tree, System: s.isSystem(u.account), Identity: map[string]string{},
+		tags: map[string]string{}}
 	perms := u.perms
 	if perms == nil {
 		perms = &confPerms{}
@@ -150,7 +162,8 @@ func (a *auditor) confUser(s *serverConf, u *confUser) {
 			"may connect as a leaf node, which publishes below _R_, where replies of services travel, whatever its permissions say")
 	}
 	if mqtt := s.listeners["mqtt"]; mqtt != nil && mqtt.open && u.limited() && u.admits(jwt.ConnectionTypeMqtt, jwt.ConnectionTypeMqttWS) {
-		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at, "may connect by MQTT, for which the server makes streams in the account and stores sessions there, whatever the permissions say")
+		a.confReport(s, codeConfLeaf, Warning, u.title(), u.at,
+			"may connect by MQTT, for which the server makes streams in the account and stores sessions there, whatever the permissions say")
 	}
 	if !s.isSystem(u.account) || u.perms == nil {
 		return
@@ -166,7 +179,8 @@ func (a *auditor) confUser(s *serverConf, u *confUser) {
 // confAccess judges who gets in without credentials, or with those of everybody.
 func (a *auditor) confAccess(s *serverConf) {
 	if !s.asks {
-		a.confReport(s, codeConfOpen, "", serverName, spot{file: s.file}, "no operator, user or token: whoever reaches the port publishes and hears everything in the account "+globalAccount)
+		a.confReport(s, codeConfOpen, "", serverName, spot{file: s.file},
+			"no operator, user or token: whoever reaches the port publishes and hears everything in the account "+globalAccount)
 	}
 	for _, at := range s.tokens {
 		a.confReport(s, codeConfPassword, "", serverName, at, "one token for everybody: its holders cannot be told apart, and each may do everything")
@@ -194,7 +208,8 @@ func (a *auditor) confAccess(s *serverConf) {
 func (a *auditor) confListeners(s *serverConf) {
 	for _, name := range []string{"cluster", "gateway"} {
 		if l := s.listeners[name]; l != nil && l.open && !l.auth && !l.tls {
-			a.confReport(s, codeConfPeer, "", serverName, l.at, "whoever reaches the "+name+" port joins as a server, and publishes and hears everything in every account")
+			a.confReport(s, codeConfPeer, "", serverName, l.at,
+				"whoever reaches the "+name+" port joins as a server, and publishes and hears everything in every account")
 		}
 	}
 	leaf := s.listeners["leafnodes"]

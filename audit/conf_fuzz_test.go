@@ -62,15 +62,33 @@ func rendered(t *testing.T, r *Report, err error) string {
 	if err != nil {
 		b.WriteString(err.Error())
 	}
-	if r != nil {
-		if err := r.WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.WriteJSON(&b); err != nil {
+	if r == nil {
+		return b.String()
+	}
+	for _, o := range []Render{{}, {Notes: true}, {Format: FormatJSON}, {Format: FormatSARIF, Notes: true}, {Format: FormatJUnit, FailOn: Note}} {
+		if err := r.Write(&b, o); err != nil {
 			t.Fatal(err)
 		}
 	}
+	if err := r.WriteDeputies(&b); err != nil {
+		t.Fatal(err)
+	}
 	return b.String()
+}
+
+// TestRenderedIsWhole: what the tests on leaks look through holds the notes, in every form.
+func TestRenderedIsWhole(t *testing.T) {
+	t.Parallel()
+	r := &Report{Schema: Schema, Checked: Checked{Files: 1}, Findings: []Finding{
+		{Code: codeHalf, Severity: Note, Subject: "k", Message: "to be seen"},
+		{Code: codeResidual, Severity: Note, Subject: "k", Rows: []string{"ROW"}, Message: "seen too", residuals: []string{"ID"}},
+	}, residuals: map[string]string{"ID": "ID: seen too"}}
+	out := rendered(t, r, nil)
+	for _, text := range []string{"to be seen", "seen too"} {
+		if n := strings.Count(out, text); n < 4 {
+			t.Errorf("%q stands %d times in the output, want it in text, JSON, SARIF and JUnit:\n%s", text, n, out)
+		}
+	}
 }
 
 // fuzzPasswords are the long values of password keys, read without this package.

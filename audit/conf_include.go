@@ -37,7 +37,8 @@ func (l *confLoader) file(name, dir, text string, within []string) (map[string]a
 		}
 		where := lineCol(name, text, at[0])
 		if dir == "" {
-			return nil, hinted(confProblem(where, "include", "a file relative to nothing", "none in a text without a path"), "give the path of the configuration in the place of stdin")
+			return nil, hinted(confProblem(where, "include", "a file relative to nothing", "none in a text without a path"),
+				"give the path of the configuration in the place of stdin")
 		}
 		path, start, end, ok := includePath(text, at[1])
 		if !ok {
@@ -50,9 +51,10 @@ func (l *confLoader) file(name, dir, text string, within []string) (map[string]a
 		done.WriteString(text[from:start] + "'" + relative + "'")
 		from = end
 	}
-	m, err := l.parse(name, done.String()+text[from:])
+	whole := done.String() + text[from:]
+	m, err := l.parse(name, whole)
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, l.unreadable(name, whole, err)
 	}
 	return m, nil
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/conf"
@@ -61,7 +60,8 @@ type confTree struct {
 
 // parseConf parses a configuration as nats-server does. dir is where its includes are looked up, "" where it may have none.
 func parseConf(name, dir string, data []byte) (*confTree, error) {
-	l := confLoader{tree: &confTree{real: map[string]bool{}}, names: map[string]string{}, top: name, left: maxParsed, files: maxIncludes, values: maxValues}
+	l := confLoader{tree: &confTree{real: map[string]bool{}}, names: map[string]string{}, top: name, left: maxParsed, files: maxIncludes,
+		values: maxValues}
 	m, err := l.file(name, dir, string(data), nil)
 	if err != nil {
 		return nil, err
@@ -84,50 +84,18 @@ type confLoader struct {
 	values int
 }
 
-// parse runs the parser, which reads the includes of the text: they must have been looked at before. What it says about an
-// error quotes the text, passwords among it, so only the line is kept.
+// parse runs the parser, which reads the includes of the text: they must have been looked at before.
 func (l *confLoader) parse(name, text string) (m map[string]any, err error) {
 	if l.left -= len(text) + 1; l.left < 0 {
 		return nil, confProblem(spot{file: name}, "takes too much reading, with its includes", fmt.Sprintf("more than %d bytes", maxParsed), "less")
 	}
 	defer func() { // the parser panics on some unbalanced brackets
 		if recover() != nil {
-			m, err = nil, confProblem(spot{file: name}, "is not readable", "unbalanced brackets", "a server configuration")
+			m, err = nil, errUnbalanced
 		}
 	}()
 	return conf.ParseWithChecks(text)
 }
-
-var confErrorLine = regexp.MustCompile(`on line (\d+)|:(\d+):\d+\)$`)
-
-// unreadable is the problem that an error of the parser stands for.
-func unreadable(name string, err error) error {
-	p := &contract.Problem{}
-	if errors.As(err, &p) {
-		return p
-	}
-	at, what := spot{file: name}, "a server configuration"
-	if m := confErrorLine.FindStringSubmatch(err.Error()); m != nil {
-		at.line, _ = strconv.Atoi(cmp.Or(m[1], m[2]))
-		at.col = 1
-	}
-	switch text := err.Error(); {
-	case strings.HasPrefix(text, "variable reference"):
-		got, hint := "one that is neither set above nor in the environment", "quote what is no variable, such as a bcrypt hash"
-		if m := confVariable.FindStringSubmatch(text); m != nil {
-			got, hint = "$"+m[1]+", which is neither set above nor in the environment", "set "+m[1]+" in the environment of the audit to any value: it is not shown where it is a password"
-		}
-		return hinted(confProblem(at, "a variable", got, "its value"), hint)
-	case strings.Contains(text, "EOF"):
-		return hinted(confProblem(at, "is not readable by the server", "the end of the text within a block, list or quote", what), "close every { [ and quote")
-	case strings.HasPrefix(text, "integer"), strings.HasPrefix(text, "float"):
-		what = "numbers that fit 64 bits"
-	}
-	return confProblem(at, "is not readable by the server", "", what)
-}
-
-// confVariable is a variable whose name is one of an environment's. Any other may be a hash or a password that was not quoted.
-var confVariable = regexp.MustCompile(`variable reference for '([A-Z][A-Z0-9_]*)'`)
 
 // hinted is a problem with what to do next.
 func hinted(err error, hint string) error {

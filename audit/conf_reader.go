@@ -125,7 +125,8 @@ func (r *confReader) named(n *confNode, what string) []confNamed {
 		out = append(out, confNamed{key, m[key]})
 	}
 	slices.SortStableFunc(out, func(a, b confNamed) int {
-		return cmp.Or(strings.Compare(a.node.at.file, b.node.at.file), cmp.Compare(a.node.at.line, b.node.at.line), cmp.Compare(a.node.at.col, b.node.at.col))
+		return cmp.Or(strings.Compare(a.node.at.file, b.node.at.file), cmp.Compare(a.node.at.line, b.node.at.line),
+			cmp.Compare(a.node.at.col, b.node.at.col))
 	})
 	return out
 }

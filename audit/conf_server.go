@@ -80,7 +80,8 @@ type confMapping struct {
 
 // readServerConf reads the parts of a parsed configuration that decide about authority, as nats-server does.
 func readServerConf(file string, tree *confTree) *serverConf {
-	s := &serverConf{confReader: &confReader{}, file: file, tree: tree, byName: map[string]*confUser{}, listeners: map[string]*confListener{}, controlLine: defaultControlLine}
+	s := &serverConf{confReader: &confReader{}, file: file, tree: tree, byName: map[string]*confUser{}, listeners: map[string]*confListener{},
+		controlLine: defaultControlLine}
 	s.controlAt = spot{file: file}
 	top := s.fields(tree.root, "the configuration", topKeys)
 	if n := top["server_name"]; strings.Contains(s.text(n, "server_name"), " ") {

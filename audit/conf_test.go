@@ -243,14 +243,29 @@ func TestConfIncludes(t *testing.T) {
 		{"missing", "port: 1\n\n  include ./none.conf\nauthorization {}\n", "bad.conf:3:3: server configuration: include, got a file that cannot be read"},
 		{"a directory", "include 'parts'\nauthorization {}\n", "got no regular file"},
 		{"a device", "include '" + strings.Repeat("../", 20) + "dev/zero'\nauthorization {}\n", "got no regular file"},
-		{"unbalanced", "authorization {\n users: [\n", "bad.conf"},
-		{"a variable of nothing", "authorization {\n user: $NOBODY_SET_THIS\n}\n", "bad.conf:2:1: server configuration: a variable"},
+		{"unbalanced", "authorization {\n users: [\n", "bad.conf:2:10: server configuration: is not readable by the server: expected an array value"},
+		{"a quote that does not end", "authorization {\n user: \"a\n}\n", "bad.conf:4:1: server configuration: is not readable by the server, got the end of the text"},
+		{"a value of two words", "authorization {\n user: \"a\" b, password: p\n}\n",
+			`bad.conf:2:12: server configuration: is not readable by the server: expected a map value terminator "," or a map terminator "}", but got another one`},
+		{"another bracket", "authorization {\n users: [{user: a]}\n}\n", `bad.conf:2:18: server configuration: is not readable by the server: expected a map value`},
+		{"which one", "authorization {\n users: [{user: a]}\n}\n", `but got ']' instead`},
+		{"behind an include", "include 'parts/users.txt'\nauthorization {} ]\n", "bad.conf:2:18: "},
+		{"a list that does not end", "authorization {\n users [\n {user: a}\n", "but got the end of the text instead"},
+		{"an escape", "authorization { user: \"\\q\" }\n", "bad.conf:1:25: server configuration: is not readable by the server: invalid escape character"},
+		{"a number", "authorization {}\nport: 99999999999999999999\n", "bad.conf:2:26: server configuration: is not readable by the server: a number is too large"},
+		{"a lone key", "authorization {}\njetstream\n", "bad.conf:2:10: server configuration: is not readable by the server: a key without a value"},
+		{"a variable of nothing", "authorization {\n user: $NOBODY_SET_THIS\n}\n",
+			"bad.conf:2:8: server configuration: a variable, got $NOBODY_SET_THIS, which is neither set above nor in the environment"},
+		{"a variable that may be a secret", "authorization {\n user: a, password: $Hidden-2\n}\n", "bad.conf:2:21: server configuration: a variable, got one that"},
 	} {
 		path := write("bad.conf", tt.text)
 		_, err := Paths(Config{Now: now()}, []string{path})
 		var p contract.Problems
 		if !errors.As(err, &p) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "Hidden") {
+			t.Errorf("%s: shows a secret: %v", tt.name, err)
 		}
 	}
 	if _, err := Bytes(Config{}, "server.conf", []byte("authorization {}\ninclude 'x'\n")); err == nil || !strings.HasPrefix(err.Error(), "server.conf:2:1: ") {

@@ -38,12 +38,12 @@ const (
 func deputyChecks() []Check {
 	const cite = "broker-facts: Redirected replies (the confused deputy)"
 	return []Check{
-		{codeUndeclared, Error, "the server can be made to place bytes that nothing declares", cite,
-			"give the row a residual that declares the class (deputy:), take the entry away, or place the stores in an account without the holder"},
-		{codeStaleDeputy, Warning, "a declared deputy class that no entry of the row confers", cite,
-			"take the residual off the row, or the class off the residual"},
-		{codeRedirect, Warning, "an API grant places stored bytes on any subject of the account", cite,
-			"read through a trusted service, or keep what must not be written by this holder in another account"},
+		{Code: codeUndeclared, Severity: Error, Title: "the server can be made to place bytes that nothing declares", Cite: cite,
+			Hint: "give the row a residual that declares the class (deputy:), take the entry away, or place the stores in an account without the holder"},
+		{Code: codeStaleDeputy, Severity: Warning, Title: "a declared deputy class that no entry of the row confers", Cite: cite,
+			Hint: "take the residual off the row, or the class off the residual"},
+		{Code: codeRedirect, Severity: Warning, Title: "an API grant places stored bytes on any subject of the account", Cite: cite,
+			Hint: "read through a trusted service, or keep what must not be written by this holder in another account"},
 	}
 }
 
@@ -134,8 +134,9 @@ func (a *auditor) undeclared(p *Principal, w *world, powers []deputyPower) {
 			e.Rows, about = []string{row}, "a residual of row "+row
 		}
 		slices.Sort(f.classes)
-		a.report(p, codeUndeclared, e, p.target(w.reachOf(f.first)), "can have the server place "+strings.Join(f.classes, ", ")+" on any subject of its account ("+
-			w.reachOf(f.first).summary()+"), which "+about+" would have to declare")
+		a.report(p, codeUndeclared, e, p.target(w.reachOf(f.first)),
+			"can have the server place "+strings.Join(f.classes, ", ")+" on any subject of its account ("+
+				w.reachOf(f.first).summary()+"), which "+about+" would have to declare")
 	}
 }
 

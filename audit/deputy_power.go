@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
@@ -46,7 +45,7 @@ var deputyVerbs = func() []apiPower {
 		"STREAM.RESTORE":          {contract.DeputyAPI, contract.DeputyConfig},
 	}
 	var out []apiPower
-	for _, verb := range compile.APIVerbs() {
+	for _, verb := range apiNames() {
 		p := apiPower{classes: special[verb], begins: apiRoot + verb}
 		if p.classes == nil {
 			p.classes = []string{contract.DeputyAPI}

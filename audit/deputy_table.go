@@ -123,7 +123,8 @@ func (a *auditor) deputies() []Deputy {
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(x, y Deputy) int {
-		return cmp.Or(strings.Compare(x.Subject, y.Subject), strings.Compare(x.File, y.File), strings.Compare(x.Account, y.Account), strings.Compare(x.Class, y.Class))
+		return cmp.Or(strings.Compare(x.Subject, y.Subject), strings.Compare(x.File, y.File), strings.Compare(x.Account, y.Account),
+			strings.Compare(x.Class, y.Class))
 	})
 	return out
 }
@@ -175,7 +176,8 @@ func (a *auditor) stale() {
 					continue
 				}
 				c := check(codeStaleDeputy)
-				a.out.Findings = append(a.out.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: strings.Join(row.Profiles, ", "), Rows: []string{row.ID},
+				a.out.Findings = append(a.out.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: strings.Join(row.Profiles, ", "),
+					Rows: []string{row.ID},
 					Cite: c.Cite, Hint: c.Hint, File: row.Pos.File, Line: row.Pos.Line,
 					Message: "its residual " + id + " declares that the server can be made to place " + class + "; no entry of the row does that"})
 			}
@@ -213,7 +215,8 @@ func (a *auditor) forbid(p *Principal, r *rule, q *deputyPower, e Entry, l place
 	if _, again := a.seen[key]; !again {
 		f = &forbidden{at: len(a.out.Findings)}
 		a.seen[key], a.forbids[key] = f.at, f
-		found := Finding{Code: r.Code, Severity: severityOf(r), Subject: p.Name, Entry: e.String(), Dir: e.dir, Cite: r.Cite, Hint: kindHint(r.Kind), Witness: l.witness, File: p.File}
+		found := Finding{Code: r.Code, Severity: severityOf(r), Subject: p.Name, Entry: e.String(), Dir: e.dir, Cite: r.Cite, Hint: kindHint(r.Kind),
+			Witness: l.witness, File: p.File}
 		a.lasting(p, e, &found)
 		a.out.Findings = append(a.out.Findings, found)
 	}

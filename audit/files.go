@@ -26,6 +26,7 @@ func Paths(cfg Config, paths []string) (*Report, error) {
 	}
 	a.trust.joining = true
 	w := walker{a: a, met: map[string]bool{}, kept: &kept{files: map[string][]byte{}}}
+	a.trust.provision(cfg.Provisioned)
 	if slices.Contains(paths, stdinPath) && cfg.Stdin != nil {
 		if w.stdin, err = io.ReadAll(io.LimitReader(cfg.Stdin, maxFile+1)); err != nil {
 			return nil, fileProblem(stdinName, fmt.Errorf("cannot be read: %w", err))

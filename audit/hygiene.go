@@ -76,7 +76,8 @@ func (a *auditor) hygiene(p *Principal) {
 	for _, e := range p.Pub.Allow {
 		if strings.HasSuffix(string(e.Pattern), ".*") {
 			if w, ok := p.reaches(&p.Pub, e, apiRoot+">"); ok {
-				a.report(p, codeAPIStar, e, w[:strings.LastIndexByte(w, '.')]+".>", "the final * of this API grant also admits the token > and so every deeper name")
+				a.report(p, codeAPIStar, e, w[:strings.LastIndexByte(w, '.')]+".>",
+					"the final * of this API grant also admits the token > and so every deeper name")
 			}
 		}
 	}

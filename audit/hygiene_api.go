@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
 
@@ -47,7 +49,8 @@ func apiPowers() []power {
 		{code: codeMetadata, tail: "CONSUMER.INFO.*.{}", what: "the configuration of every consumer of the stream"},
 		{code: codeMetadata, tail: "CONSUMER.INFO.{}.*", what: "the configurations of consumers of every stream"},
 	}
-	for _, verb := range []string{"CREATE", "DURABLE.CREATE", "MSG.NEXT", "DELETE", "PAUSE", "RESET", "UNPIN", "LEADER.STEPDOWN", "PEER.REMOVE", "PEER.EVACUATE"} {
+	for _, verb := range []string{"CREATE", "DURABLE.CREATE", "MSG.NEXT", "DELETE", "PAUSE", "RESET", "UNPIN", "LEADER.STEPDOWN", "PEER.REMOVE",
+		"PEER.EVACUATE"} {
 		at := "CONSUMER." + verb
 		list = append(list, power{code: codeForeign, tail: at + ".*.{}", what: verb + " of " + whatForeign},
 			power{code: codeForeign, tail: at + ".{}.*", what: verb + " of " + whatEvery})
@@ -63,10 +66,14 @@ func apiPowers() []power {
 // managing lists the verbs that change or destroy a stream, a consumer that exists, or more. A create and a delete of a consumer
 // under its own name are what every client does.
 func managing() []string {
-	return []string{"ACCOUNT.PURGE", "ACCOUNT.STREAM.CANCEL_MOVE", "ACCOUNT.STREAM.MOVE", "CONSUMER.LEADER.STEPDOWN", "CONSUMER.PAUSE", "CONSUMER.PEER.EVACUATE",
-		"CONSUMER.PEER.REMOVE", "CONSUMER.RESET", "CONSUMER.UNPIN", "META.LEADER.STEPDOWN", "META.RESCUE", "SERVER.EVACUATE", "SERVER.REMOVE",
-		"STREAM.CANCEL_MOVE", "STREAM.CREATE", "STREAM.DELETE", "STREAM.LEADER.STEPDOWN", "STREAM.MSG.DELETE", "STREAM.PEER.EVACUATE", "STREAM.PEER.REMOVE",
-		"STREAM.PURGE", "STREAM.RESTORE", "STREAM.UPDATE"}
+	var out []string
+	for _, v := range contract.APIVerbs() {
+		if slices.Contains([]string{contract.VerbStreamManage, contract.VerbConsumerManage, contract.VerbAccountManage}, v.Group) &&
+			v.Name != "consumer.create" && v.Name != "consumer.delete" {
+			out = append(out, v.API)
+		}
+	}
+	return out
 }
 
 // apiPowers reports what a publish entry conveys over JetStream (A014 to A018, A020, A021).

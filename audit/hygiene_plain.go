@@ -21,17 +21,22 @@ const (
 
 func plainChecks() []Check {
 	return []Check{
-		{codeAdvisory, Warning, "a subscription hears every API request of the account", "nats-server 2.15.3 JSAuditAdvisory",
-			"name the advisories that are needed, such as $JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.<stream>.<consumer>"},
-		{codeBucketSub, Warning, "a subscription hears every write of a bucket or object store", "nats-server: what a stream captures is also delivered to subscribers",
-			"subscribe the keys that may be read, or leave the reading to the key-value client"},
-		{codeMQTT, Error, "a grant in the subjects that the MQTT gateway keeps for itself", "nats-server 2.15.3 server/mqtt.go: $MQTT.msgs, $MQTT.sess, $MQTT.rmsgs",
-			"remove it: MQTT clients are granted the subjects of their topics, and the server does the rest"},
-		{codePast, Note, "the credential has expired", "jwt/v2: exp", "delete it, or mint it anew where it is still needed"},
-		{codeLongLived, Warning, "the credential lives very long", "a credential that leaks is good until its exp, or until somebody revokes it",
-			"mint it for days and renew it; a profile's lifetime is the contract's word"},
-		{codeAnyInbox, Warning, "a publish grant answers anybody", "clients share the inbox prefix _INBOX by default",
-			"grant allow_responses in its place, which lets it answer whoever asked, or the reply subjects of its requesters by name"},
+		{Code: codeAdvisory, Severity: Warning, Title: "a subscription hears every API request of the account",
+			Cite: "nats-server 2.15.3 JSAuditAdvisory",
+			Hint: "name the advisories that are needed, such as $JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.<stream>.<consumer>", power: true},
+		{Code: codeBucketSub, Severity: Warning, Title: "a subscription hears every write of a bucket or object store",
+			Cite: "nats-server: what a stream captures is also delivered to subscribers",
+			Hint: "subscribe the keys that may be read, or leave the reading to the key-value client", power: true},
+		{Code: codeMQTT, Severity: Error, Title: "a grant in the subjects that the MQTT gateway keeps for itself",
+			Cite: "nats-server 2.15.3 server/mqtt.go: $MQTT.msgs, $MQTT.sess, $MQTT.rmsgs",
+			Hint: "remove it: MQTT clients are granted the subjects of their topics, and the server does the rest", power: true},
+		{Code: codePast, Severity: Note, Title: "the credential has expired",
+			Cite: "jwt/v2: exp", Hint: "delete it, or mint it anew where it is still needed", outside: true},
+		{Code: codeLongLived, Severity: Warning, Title: "the credential lives very long",
+			Cite: "a credential that leaks is good until its exp, or until somebody revokes it",
+			Hint: "mint it for days and renew it; a profile's lifetime is the contract's word", outside: true},
+		{Code: codeAnyInbox, Severity: Warning, Title: "a publish grant answers anybody", Cite: "clients share the inbox prefix _INBOX by default",
+			Hint: "grant allow_responses in its place, which lets it answer whoever asked, or the reply subjects of its requesters by name"},
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 func (a *auditor) rawRoot(p *Principal, d *Direction, e Entry) bool {
 	w, what := p.rawAuthority(d, e)
 	if what != "" && strings.HasPrefix(string(e.Pattern), "$SYS.") {
-		a.hinted(p, codeRawRoot, e, w, p.verb(d)+" reaches "+what, "name each request, $SYS.REQ.SERVER.PING.VARZ, and each event; only users of the system account need any but $SYS.REQ.USER.INFO")
+		a.hinted(p, codeRawRoot, e, w, p.verb(d)+" reaches "+what,
+			"name each request, $SYS.REQ.SERVER.PING.VARZ, and each event; only users of the system account need any but $SYS.REQ.USER.INFO")
 	} else if what != "" {
 		a.report(p, codeRawRoot, e, w, p.verb(d)+" reaches "+what)
 	}

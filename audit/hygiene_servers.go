@@ -13,9 +13,11 @@ import (
 const codeServers = "A034"
 
 func serverChecks() []Check {
-	return []Check{{codeServers, Error, "a grant in the subjects that servers keep for themselves",
-		"nats-server 2.15.3 replyPrefix, gwReplyPrefix, raftAllSubj, jscAllSubj, setupMirrorConsumer, jsRestoreDeliverT, InboxPrefix; docs/adr/0030-subjects-of-servers.md",
-		"remove it, or name the application's own subjects in the place of the wildcard that reaches it: no client needs one of these"}}
+	return []Check{{Code: codeServers, Severity: Error, Title: "a grant in the subjects that servers keep for themselves",
+		Cite: "nats-server 2.15.3 replyPrefix, gwReplyPrefix, raftAllSubj, jscAllSubj, setupMirrorConsumer, jsRestoreDeliverT, InboxPrefix; " +
+			"docs/adr/0030-subjects-of-servers.md",
+		Hint:  "remove it, or name the application's own subjects in the place of the wildcard that reaches it: no client needs one of these",
+		power: true}}
 }
 
 // serverTree is a family of such subjects.

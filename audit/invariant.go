@@ -29,9 +29,13 @@ const (
 
 // Kinds is the closed list of invariant kinds, sorted.
 func Kinds() []string {
-	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever, KindNoDeputy,
+	return []string{KindConfined, KindDenyPresent, KindDisjoint, KindExclusiveRead, KindExclusiveWrite, KindIdentityToken, KindLifetime, KindNever,
+		KindNoDeputy,
 		KindPinnedToken, KindPlacement, KindQueueOnly, KindSetting, KindSize, KindVerbHolders}
 }
+
+// wholeKinds are those that are about no subjects: what is declared, or a credential as a whole.
+var wholeKinds = []string{KindLifetime, KindNoDeputy, KindSetting, KindSize}
 
 // invariants runs the contract's invariants on one principal, in every space that it may belong to.
 func (a *auditor) invariants(p *Principal) {

@@ -121,7 +121,8 @@ func under(origins []origin, dir compile.Dir, e subject.Entry) []string {
 
 func (a *auditor) excess(p *Principal, e Entry, dir compile.Dir, unreached []string) {
 	if len(unreached) > 0 {
-		p.unknown = append(p.unknown, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e, strings.Join(unreached, ", ")))
+		p.unknown = append(p.unknown, fmt.Sprintf("the %s entry %s matches no row that the samples tell about; it may come from %s", dir, e,
+			strings.Join(unreached, ", ")))
 		return
 	}
 	a.report(p, codeExcess, e, e.Pattern.Witness(), fmt.Sprintf("no row of profile %s gives this %s entry", p.Profile, dir))

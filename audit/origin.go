@@ -102,7 +102,8 @@ func isScalar(t *contract.Type) bool {
 func (a *auditor) unreached(profile *contract.Profile, reached map[string]bool) []string {
 	var out []string
 	for _, row := range a.cfg.Contract.Rows {
-		if row.In(a.topology.Name) && !reached[row.ID] && row.Op.Kind != contract.OpShare && row.Holds(profile.Name) && !compile.Idle(a.cfg.Contract, profile, row) {
+		if row.In(a.topology.Name) && !reached[row.ID] && row.Op.Kind != contract.OpShare && row.Holds(profile.Name) &&
+			!compile.Idle(a.cfg.Contract, profile, row) {
 			out = append(out, row.ID)
 		}
 	}

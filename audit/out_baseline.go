@@ -119,7 +119,8 @@ func (b *Baseline) Write(w io.Writer) error {
 	return err
 }
 
-// ReadBaseline reads a baseline from a file. Where rules are given, every entry is of one of them. What it does not know, and what stands twice, is refused with its position.
+// ReadBaseline reads a baseline from a file. Where rules are given, every entry is of one of them. What it does not know, and what stands
+// twice, is refused with its position.
 func ReadBaseline(file string, rules ...Rule) (*Baseline, error) {
 	b, err := emptyBaseline(file)
 	if err != nil {
@@ -271,7 +272,8 @@ func (r *Report) Known(b *Baseline) {
 		if left[i] == 0 || !read[e.File] && !b.gone(e.File) {
 			continue
 		}
-		r.Findings = append(r.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: cmp.Or(e.Subject, e.File, e.Code), Entry: e.Entry, Rows: []string{},
+		r.Findings = append(r.Findings, Finding{Code: c.Code, Severity: c.Severity, Subject: cmp.Or(e.Subject, e.File, e.Code), Entry: e.Entry,
+			Rows: []string{},
 			Cite: c.Cite, Hint: c.Hint, File: b.file, Line: e.line,
 			Message: fmt.Sprintf("%d of %d findings of %s that the baseline knows are no more", left[i], e.Count, e.Code)})
 	}

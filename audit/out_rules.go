@@ -40,7 +40,8 @@ func Rules(c *contract.Contract) []Rule {
 		return out
 	}
 	for _, inv := range c.Invariants {
-		out = append(out, Rule{Code: inv.Code, Severity: cmp.Or(inv.Severity, Error), Family: c.Name, Kind: inv.Kind, Title: InvariantTitle(inv), Cite: inv.Cite,
+		out = append(out, Rule{Code: inv.Code, Severity: cmp.Or(inv.Severity, Error), Family: c.Name, Kind: inv.Kind, Title: InvariantTitle(inv),
+			Cite: inv.Cite,
 			Help: kindHint(inv.Kind), Page: invariantPage(c, inv)})
 	}
 	sortRules(out)
@@ -97,6 +98,9 @@ func InvariantTitle(inv *contract.Invariant) string {
 	case KindExclusiveWrite:
 		return fmt.Sprintf("%s on %s", may("publish", inv.By), on)
 	case KindNever:
+		if len(inv.Profiles) == 0 {
+			return fmt.Sprintf("nobody %s on %s", directionVerb(inv, 1), on)
+		}
 		return fmt.Sprintf("%s is closed to %s", on, closedTo(inv.Profiles))
 	case KindQueueOnly:
 		return fmt.Sprintf("subscriptions on %s are in the queue that %s", on, queueSaid(inv))
@@ -109,22 +113,43 @@ func InvariantTitle(inv *contract.Invariant) string {
 	case KindExclusiveRead:
 		return fmt.Sprintf("%s on %s", may("subscribe", inv.By), on)
 	case KindConfined:
-		return some(inv.Profiles, "every profile") + " " + directionVerb(inv) + " within the listed families alone"
+		return confinedTitle(inv, on)
 	case KindDenyPresent:
 		return some(inv.Profiles, "every profile") + " is denied " + on
 	}
 	return wholeTitle(inv, on)
 }
 
-// directionVerb says what an invariant of one direction is about.
-func directionVerb(inv *contract.Invariant) string {
-	switch inv.Direction {
-	case contract.DirSubscribe:
-		return "subscribes"
-	case contract.DirBoth:
-		return "publishes and subscribes"
+// directionVerb says what so many holders do on the subjects of an invariant.
+func directionVerb(inv *contract.Invariant, holders int) string {
+	var verbs []string
+	for dir, on := range directionsOf(inv) {
+		switch {
+		case on && holders > 1:
+			verbs = append(verbs, [...]string{publishing: "publish", subscribing: "subscribe"}[dir])
+		case on:
+			verbs = append(verbs, [...]string{publishing: "publishes", subscribing: "subscribes"}[dir])
+		}
 	}
-	return "publishes"
+	return strings.Join(verbs, " or ")
+}
+
+// confinedTitle says within what holders stay, or that nobody goes beyond it.
+func confinedTitle(inv *contract.Invariant, on string) string {
+	holders, where := len(inv.Profiles), ""
+	if len(inv.Families) > 0 {
+		where = " on " + on
+	}
+	does := some(inv.Profiles, "nobody") + " " + directionVerb(inv, holders)
+	switch {
+	case len(inv.Within) > 0 && holders > 0:
+		return does + where + " within the listed families alone"
+	case len(inv.Within) > 0:
+		return does + where + " outside the listed families"
+	case holders > 0:
+		return does + " nothing" + where
+	}
+	return does + where
 }
 
 // wholeTitle is the title of an invariant about a credential as a whole, or about what a contract declares.
@@ -139,7 +164,10 @@ func wholeTitle(inv *contract.Invariant, on string) string {
 	case KindSize:
 		return fmt.Sprintf("a JWT of %s has at most %d bytes", some(inv.Profiles, "any profile"), inv.Bytes)
 	case KindNoDeputy:
-		return fmt.Sprintf("%s cannot have the server place bytes in %s", some(inv.Profiles, "nobody"), some(inv.On, ""))
+		if len(inv.Profiles) == 0 {
+			return "nobody can have the server place bytes in " + some(inv.On, "")
+		}
+		return fmt.Sprintf("%s cannot have the server place bytes in %s", some(inv.Profiles, ""), some(inv.On, ""))
 	}
 	return inv.Kind + ": " + on
 }

@@ -128,7 +128,8 @@ func (r *Report) writeSARIF(w io.Writer, o Render) error {
 		index[rules[i].Code] = i
 		driver.Rules = append(driver.Rules, rules[i].sarif())
 	}
-	run := sarifRun{Tool: sarifTool{driver}, Invocations: []sarifInvocation{r.sarifInvocation(o.Dir)}, Results: []sarifResult{}, Columns: "unicodeCodePoints",
+	run := sarifRun{Tool: sarifTool{driver}, Invocations: []sarifInvocation{r.sarifInvocation(o.Dir)}, Results: []sarifResult{},
+		Columns: "unicodeCodePoints",
 		Bases: map[string]sarifArtifact{
 			srcRoot:      {Description: &sarifText{"the directory in which the audit ran"}},
 			embeddedRoot: {URI: pagesURL, Description: &sarifText{"the sources of the contracts that ship with the tool"}},
@@ -151,7 +152,8 @@ func (r *Rule) sarif() sarifRule {
 	if help == "" {
 		help = "see " + clean(r.Cite)
 	}
-	out := sarifRule{ID: r.Code, Short: sarifText{sentence(r.Title)}, Full: sarifText{sentence(r.Title + " (" + r.Cite + ")")}, Help: sarifText{sentence(help)},
+	out := sarifRule{ID: r.Code, Short: sarifText{sentence(r.Title)}, Full: sarifText{sentence(r.Title + " (" + r.Cite + ")")},
+		Help:    sarifText{sentence(help)},
 		HelpURI: r.URL(), Config: sarifConfig{r.Severity}, Properties: sarifRuleProps{Tags: []string{"security", r.Family}, Kind: r.Kind, Cite: r.Cite}}
 	return out
 }

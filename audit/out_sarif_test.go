@@ -204,7 +204,28 @@ func TestInvariantTitles(t *testing.T) {
 			t.Errorf("no invariant of kind %s", kind)
 		}
 	}
-	if got := InvariantTitle(&contract.Invariant{Kind: KindNever, Title: "own words"}); got != "own words" {
-		t.Errorf("got %q, want the invariant's own title", got)
+	on := []contract.Template{tmpl(t, "t.x.>")}
+	within := []contract.Bound{{Family: on[0]}}
+	for _, tc := range []struct {
+		want string
+		inv  contract.Invariant
+	}{
+		{"own words", contract.Invariant{Kind: KindNever, Title: "own words"}},
+		{"t.x.> is closed to a, b", contract.Invariant{Kind: KindNever, Families: on, Profiles: []string{"a", "b"}}},
+		{"nobody publishes or subscribes on t.x.>", contract.Invariant{Kind: KindNever, Families: on}},
+		{"nobody subscribes on t.x.>", contract.Invariant{Kind: KindNever, Families: on, Direction: contract.DirSubscribe}},
+		{"nobody publishes outside the listed families", contract.Invariant{Kind: KindConfined, Within: within}},
+		{"nobody publishes on t.x.> outside the listed families", contract.Invariant{Kind: KindConfined, Families: on, Within: within}},
+		{"nobody publishes or subscribes on t.x.>", contract.Invariant{Kind: KindConfined, Families: on, Direction: contract.DirBoth}},
+		{"a publishes within the listed families alone", contract.Invariant{Kind: KindConfined, Within: within, Profiles: []string{"a"}}},
+		{"a, b subscribe on t.x.> within the listed families alone", contract.Invariant{Kind: KindConfined, Families: on, Within: within,
+			Profiles: []string{"a", "b"}, Direction: contract.DirSubscribe}},
+		{"a publishes nothing on t.x.>", contract.Invariant{Kind: KindConfined, Families: on, Profiles: []string{"a"}}},
+		{"nobody can have the server place bytes in FACTS", contract.Invariant{Kind: KindNoDeputy, On: []string{"FACTS"}}},
+		{"a, b cannot have the server place bytes in FACTS", contract.Invariant{Kind: KindNoDeputy, On: []string{"FACTS"}, Profiles: []string{"a", "b"}}},
+	} {
+		if got := InvariantTitle(&tc.inv); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.inv.Kind, got, tc.want)
+		}
 	}
 }

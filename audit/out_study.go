@@ -13,9 +13,12 @@ import (
 // Study is what can be said of one invariant of a contract beside its words.
 type Study struct {
 	*contract.Invariant
-	Holders []Holding // who reaches its subjects now, by profile; whether they may is not said
+	Holders []Holding // of those that it is held against or names, who reaches its subjects now, by profile; whether they may is not said
 	Example *Example  // nil where no entry alone violates it
 }
+
+// OfEntries reports whether the invariant is about subjects that entries reach.
+func (s *Study) OfEntries() bool { return !slices.Contains(wholeKinds, s.Kind) }
 
 // Holding is a profile with the rows by which it reaches the subjects of an invariant.
 type Holding struct {
@@ -55,7 +58,7 @@ func Studies(cfg Config) ([]Study, error) {
 		for n := range set.rules {
 			r := &set.rules[n]
 			i := slices.Index(c.Invariants, r.Invariant)
-			s.hold(r, held[i])
+			s.hold(set, n, held[i])
 			if out[i].Example == nil {
 				out[i].Example = s.example(r)
 			}
@@ -108,9 +111,14 @@ func (s *student) sets() {
 	}
 }
 
-// hold collects the rows whose entries reach the subjects of a rule.
-func (s *student) hold(r *rule, held map[string]map[string]bool) {
+// hold collects the rows whose entries reach the subjects of a rule, of the principals that it is about: it judges them, or names them as
+// those who may.
+func (s *student) hold(set *ruleset, n int, held map[string]map[string]bool) {
+	r := &set.rules[n]
 	for _, p := range s.principals {
+		if set.about(s.auditor, p)[n] == uninvolved && !slices.Contains(r.By, p.Profile) {
+			continue
+		}
 		for dir, d := range p.directions() {
 			for _, e := range d.Allow {
 				if !slices.ContainsFunc(r.families[dir], func(f subject.Pattern) bool { _, ok := p.reaches(d, e, f); return ok }) {
@@ -129,7 +137,7 @@ func (s *student) hold(r *rule, held map[string]map[string]bool) {
 
 // example looks for a holder and an entry that the rule finds: the rule's own subjects, held by one who may not, the least trusted first.
 func (s *student) example(r *rule) *Example {
-	if slices.Contains([]string{KindSetting, KindNoDeputy, KindSize, KindDisjoint}, r.Kind) {
+	if r.Kind == KindDisjoint || slices.Contains(wholeKinds, r.Kind) && r.Kind != KindLifetime {
 		return nil // no entry alone violates it
 	}
 	s.alone = &ruleset{space: s.space, scope: s.rulesOf(s.space).scope, involved: map[string][]involvement{}}

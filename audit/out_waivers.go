@@ -91,7 +91,7 @@ func (r *Report) judgeWaiver(cfg Config, w *waiver) {
 	rules := r.allRules()
 	at := slices.IndexFunc(rules, func(rule Rule) bool { return rule.Code == w.Code })
 	switch {
-	case w.used || !stands(cfg, w) || at >= 0 && credentialsOnly(w.Code):
+	case w.used || !stands(cfg, w) || at >= 0 && check(w.Code).outside:
 	case !acceptable(w.Code):
 		r.aboutWaiver(codeIdleWaiver, w, fmt.Sprintf("%s holds for nothing: %s is not to be waived", what, w.Code))
 	case at < 0:
@@ -108,12 +108,6 @@ func stands(cfg Config, w *waiver) bool {
 		return false
 	}
 	return !slices.ContainsFunc(cfg.Contract.Invariants, func(inv *contract.Invariant) bool { return inv.Code == w.Code && !inv.In(t.Name) })
-}
-
-// credentialsOnly reports whether a check is about credentials, accounts or configurations, which the audit of a contract has none of.
-func credentialsOnly(code string) bool {
-	return slices.Contains([]string{codeConnTypes, codeNoExpiry, codeFutureIat, codeResponses, codeExcess, codeIgnored, codePast, codeLongLived}, code) ||
-		code >= "A040" && code <= "A069"
 }
 
 func (r *Report) aboutWaiver(code string, w *waiver, message string) {

@@ -19,8 +19,8 @@ const maxFile = jwt.MaxTokenSize + 4096
 // errForeign says that a file is nothing that this package judges.
 var errForeign = errors.New("is neither a credential nor a compiled set nor a server configuration")
 
-// Bytes judges one credential or compiled set: the text of a .creds file, a JWT of a user, account or operator, or the JSON of one [compile.Document] or
-// several. name stands for it in findings and errors. Where it could not be judged the report is nil.
+// Bytes judges one credential or compiled set: the text of a .creds file, a JWT of a user, account or operator, or the JSON of one
+// [compile.Document] or several. name stands for it in findings and errors. Where it could not be judged the report is nil.
 func Bytes(cfg Config, name string, data []byte) (*Report, error) {
 	a, err := newAuditor(cfg)
 	if err != nil {

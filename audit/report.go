@@ -12,7 +12,7 @@ import (
 // report adds the finding of a generic check.
 func (a *auditor) report(p *Principal, code string, e Entry, witness, message string) {
 	severity := check(code).Severity
-	if isPower(code) && a.cfg.Contract != nil && a.touched(p, e) {
+	if check(code).power && a.cfg.Contract != nil && a.touched(p, e) {
 		severity = Error
 	}
 	a.reportAs(p, code, severity, e, witness, message)

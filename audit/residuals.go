@@ -130,7 +130,10 @@ func (a *auditor) bearing(p *Principal) (out []borneRow) {
 	for _, d := range p.directions() {
 		for _, e := range d.Allow {
 			for _, id := range e.Rows {
-				if row := a.rows[id]; row != nil && len(row.Residuals) > 0 && !met[id] {
+				if met[id] {
+					continue
+				}
+				if row := a.borne(p, a.rows[id]); row != nil && len(row.Residuals) > 0 {
 					met[id] = true
 					out = append(out, borneRow{e, row})
 				}
@@ -141,14 +144,14 @@ func (a *auditor) bearing(p *Principal) (out []borneRow) {
 }
 
 // sharedNote is what declared residuals say of a profile's rows, whoever of those that were read holds them.
-type sharedNote struct{ profile, code, rows, declaredBy string }
+type sharedNote struct{ profile, code, rows, residuals string }
 
 // saidBefore reports whether a note on what was read says what one of another file says: that one names the file then.
 func (a *auditor) saidBefore(p *Principal, f *Finding) bool {
 	if declared := f.Code == codeResidual || f.declaredBy != ""; !declared || p.File == "" || p.File == maskedFile || p.Profile == "" {
 		return false
 	}
-	key := sharedNote{p.Profile, f.Code, strings.Join(f.Rows, " "), f.declaredBy}
+	key := sharedNote{p.Profile, f.Code, strings.Join(f.Rows, " "), f.declaredBy + strings.Join(f.residuals, " ")}
 	n, met := a.noteOf[key]
 	if !met {
 		a.noteOf[key] = len(a.out.Findings)
@@ -191,7 +194,7 @@ func (a *auditor) bear(p *Principal, b borneRow, shown func(string) string) {
 type residualText struct{ text, severity string }
 
 func (a *auditor) residualWords(row *contract.Row) residualText {
-	if w, ok := a.words[row.ID]; ok {
+	if w, ok := a.words[row]; ok {
 		return w
 	}
 	said := make([]string, len(row.Residuals))
@@ -203,7 +206,7 @@ func (a *auditor) residualWords(row *contract.Row) residualText {
 		}
 	}
 	w := residualText{strings.Join(said, "; "), a.residualSeverity(row.Residuals)}
-	a.words[row.ID] = w
+	a.words[row] = w
 	return w
 }
 

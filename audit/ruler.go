@@ -99,9 +99,11 @@ func (a *auditor) newRuling() error {
 			a.twin(r)
 			continue
 		case !rulesCode.MatchString(r.Code):
-			probs = append(probs, &contract.Problem{Pos: r.Pos, What: "code of the rule", Got: fmt.Sprintf("%q", r.Code), Want: "upper case letters, digits and -, such as R001"})
+			probs = append(probs, &contract.Problem{Pos: r.Pos, What: "code of the rule", Got: fmt.Sprintf("%q", r.Code),
+				Want: "upper case letters, digits and -, such as R001"})
 		case genericCode.MatchString(r.Code):
-			probs = append(probs, &contract.Problem{Pos: r.Pos, What: "code " + r.Code + ": A and digits are the generic checks'", Hint: "take another letter, such as R001"})
+			probs = append(probs, &contract.Problem{Pos: r.Pos, What: "code " + r.Code + ": A and digits are the generic checks'",
+				Hint: "take another letter, such as R001"})
 		case taken[r.Code] != "":
 			probs = append(probs, &contract.Problem{Pos: r.Pos, What: "code " + r.Code + " is taken: " + taken[r.Code], Hint: "a code is never reused"})
 		}
@@ -204,7 +206,8 @@ func (a *auditor) ruledRow(f RuleFinding) {
 		return
 	}
 	a.ruling.rows[key] = true
-	a.out.Findings = append(a.out.Findings, Finding{Code: f.Code, Severity: f.Severity, Subject: strings.Join(row.Profiles, ", "), Rows: []string{row.ID},
+	a.out.Findings = append(a.out.Findings, Finding{Code: f.Code, Severity: f.Severity, Subject: strings.Join(row.Profiles, ", "),
+		Rows: []string{row.ID},
 		Cite: f.Rule.Cite, Hint: f.Rule.Hint, Message: f.Message, Witness: f.Witness, File: row.Pos.File, Line: row.Pos.Line})
 }
 

@@ -131,7 +131,7 @@ func resolveRule(scope *compile.Scope, inv *contract.Invariant) (rule, error) {
 			r.families[dir] = append(r.families[dir], families...)
 		}
 	}
-	if len(r.families[publishing])+len(r.families[subscribing]) == 0 && !slices.Contains([]string{KindLifetime, KindNoDeputy, KindPlacement, KindSetting, KindSize}, inv.Kind) {
+	if len(r.families[publishing])+len(r.families[subscribing]) == 0 && !slices.Contains(wholeKinds, inv.Kind) && inv.Kind != KindPlacement {
 		return r, fmt.Errorf("%s names no subjects, want a family or resources", inv.Kind)
 	}
 	return r, nil

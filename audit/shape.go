@@ -267,7 +267,8 @@ func admitsWildcard(t *contract.Type) bool {
 	case t.Record == nil:
 		return false
 	}
-	return slices.ContainsFunc(t.Record.Fields, of) || slices.ContainsFunc(contract.Sorted(t.Record.Cases), func(fields []*contract.Param) bool { return slices.ContainsFunc(fields, of) })
+	return slices.ContainsFunc(t.Record.Fields, of) ||
+		slices.ContainsFunc(contract.Sorted(t.Record.Cases), func(fields []*contract.Param) bool { return slices.ContainsFunc(fields, of) })
 }
 
 // filled puts a holder's values in the place of the placeholders.

@@ -48,7 +48,8 @@ func (a *auditor) spacesOf(p *Principal) []string {
 		return []string{a.sampleSpace()}
 	}
 	if len(out) > maxSpaces {
-		a.reportAs(p, codeUnjudged, Error, Entry{}, "", fmt.Sprintf("names %d spaces; judged in the first %d", len(out), maxSpaces)) // what is left out is the author's choice
+		// What is left out is the author's choice.
+		a.reportAs(p, codeUnjudged, Error, Entry{}, "", fmt.Sprintf("names %d spaces; judged in the first %d", len(out), maxSpaces))
 		out = out[:maxSpaces]
 	}
 	return out

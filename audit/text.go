@@ -193,7 +193,8 @@ func (t *textWriter) code(severity string, group []*Finding) {
 	t.fields("    ", [][2]string{{"hint", hint}, {"cite", cite}, {"page", page}})
 	for _, f := range group {
 		fmt.Fprintf(t, "  %s %s: %s\n", f.Code, clean(f.Subject), clean(f.Message))
-		own := [][2]string{{"entry", f.Entry}, {"witness", f.Witness}, {"rows", strings.Join(f.Rows, ", ")}, {"at", f.at()}, {"cite", f.Cite}, {"hint", f.Hint}, {"also", strings.Join(f.Also, ", ")}}
+		own := [][2]string{{"entry", f.Entry}, {"witness", f.Witness}, {"rows", strings.Join(f.Rows, ", ")}, {"at", f.at()}, {"cite", f.Cite},
+			{"hint", f.Hint}, {"also", strings.Join(f.Also, ", ")}}
 		if cite != "" {
 			own[4][1] = ""
 		}

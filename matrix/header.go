@@ -112,10 +112,17 @@ func (l *loader) residuals(n source.Node) {
 		if !id(f, l.c.Residuals, "residual") {
 			continue
 		}
-		m := f.Value.Map("who", "can", "bound", "covers", "warn", "deputy", "cite")
-		l.c.Residuals[f.Name] = &contract.Residual{ID: f.Name, Pos: f.Key.Pos(), Who: m.Need("who").Text(), Can: m.Need("can").Text(),
+		m := f.Value.Map("who", "can", "bound", "covers", "warn", "reaches", "deputy", "cite")
+		r := &contract.Residual{ID: f.Name, Pos: f.Key.Pos(), Who: m.Need("who").Text(), Can: m.Need("can").Text(),
 			Bound: m.Need("bound").Text(), Covers: checkCodes(m.Get("covers")), Warn: l.declaredTopologies(m.Get("warn")),
 			Deputy: deputyClasses(m.Get("deputy")), Cite: profiles.Cite(m.Get("cite"))}
+		l.c.Residuals[f.Name] = r
+		for _, item := range m.Get("reaches").Items() {
+			if t, ok := profiles.Template(item); ok {
+				r.Reaches = append(r.Reaches, t)
+				l.later(func() { l.checkSubject(item, t, l.spaceEnv()) })
+			}
+		}
 	}
 }
 

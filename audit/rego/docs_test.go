@@ -2,9 +2,7 @@ package rego
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -21,48 +19,6 @@ func page(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// TestExample: the rule of docs/rego.md passes its own tests, and finds what the page says that it finds.
-func TestExample(t *testing.T) {
-	files := map[string]string{}
-	for _, m := range regexp.MustCompile("(?s)```rego\n# file: (\\S+)\n(.*?)```").FindAllStringSubmatch(page(t), -1) {
-		files[m[1]] = m[2]
-	}
-	if len(files) != 2 {
-		t.Fatalf("the page has %d files, want 2", len(files))
-	}
-	dir := rulesDir(t, files)
-	results, err := Test(t.Context(), []string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range results {
-		if !r.Pass {
-			t.Errorf("%s fails", r.Name)
-		}
-	}
-	if want := fmt.Sprintf("%d tests of rules, 0 failed", len(results)); !strings.Contains(page(t), want) {
-		t.Errorf("the page does not say %q", want)
-	}
-	e, err := New(t.Context(), Config{Dirs: []string{dir}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := strings.Replace(string(set()), "app.one", "app.main.*.x", 1)
-	r, err := audit.Bytes(audit.Config{Rules: e}, "set.json", []byte(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for _, f := range r.Findings {
-		if f.Code == "R001" {
-			fmt.Fprintf(&out, "    entry    %s\n    witness  %s\n", f.Entry, f.Witness)
-		}
-	}
-	if out.Len() == 0 || !strings.Contains(page(t), out.String()) {
-		t.Errorf("the page does not show\n%s", out.String())
-	}
 }
 
 // TestPageNamesEverything: builtins, and the rules that ship.

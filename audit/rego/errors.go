@@ -25,7 +25,8 @@ func problemsOf(err error) contract.Problems {
 	case errors.As(err, &one):
 		return contract.Problems{compileProblem(one)}
 	case errors.As(err, &run):
-		return contract.Problems{{Pos: posOf(run.Location), What: "rule failed: " + oneLine(run.Message), Hint: "a rule that fails judges nothing: correct it"}}
+		return contract.Problems{{Pos: posOf(run.Location), What: "rule failed: " + oneLine(run.Message),
+			Hint: "a rule that fails judges nothing: correct it"}}
 	}
 	return contract.Problems{{What: "rules: " + oneLine(err.Error())}}
 }

@@ -93,7 +93,8 @@ func (s *source) loadDir(dir string, tests bool) {
 			s.read(file, s.parse)
 		case slices.Contains([]string{"data.json", "data.yaml", "data.yml"}, e.Name()):
 			if filepath.Dir(file) != filepath.Clean(dir) {
-				s.fail(contract.Pos{File: file, Line: 1, Col: 1}, "data below the directory of the rules is not read", "put it into one data.json or data.yaml beside the rules")
+				s.fail(contract.Pos{File: file, Line: 1, Col: 1}, "data below the directory of the rules is not read",
+					"put it into one data.json or data.yaml beside the rules")
 				return nil
 			}
 			s.read(file, s.addData)
@@ -103,7 +104,8 @@ func (s *source) loadDir(dir string, tests bool) {
 	if err != nil {
 		s.unreadable(dir, err)
 	} else if rules == 0 && len(s.probs) == 0 {
-		s.probs = append(s.probs, &contract.Problem{What: "rules " + dir, Got: "no .rego file", Want: "one or more", Hint: "name a directory that holds rules, or builtin"})
+		s.probs = append(s.probs, &contract.Problem{What: "rules " + dir, Got: "no .rego file", Want: "one or more",
+			Hint: "name a directory that holds rules, or builtin"})
 	}
 }
 
@@ -137,7 +139,8 @@ func (s *source) unreadable(file string, err error) {
 }
 
 func (s *source) parse(file string, text []byte) {
-	m, err := ast.ParseModuleWithOpts(file, string(text), ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true, Capabilities: capabilities()})
+	m, err := ast.ParseModuleWithOpts(file, string(text),
+		ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true, Capabilities: capabilities()})
 	if err != nil {
 		s.probs = append(s.probs, problemsOf(err)...)
 		return

@@ -52,6 +52,9 @@ func (c *auditCmd) Run(a *app) error {
 	if err := c.contract(a, &cfg); err != nil {
 		return err
 	}
+	if err := c.provisioned(a, &cfg); err != nil {
+		return err
+	}
 	if c.List {
 		return c.list(a, audit.AllRules(cfg.Contract, ruler))
 	}
@@ -82,6 +85,29 @@ func (c *auditCmd) contract(a *app, cfg *audit.Config) error {
 	}
 	cfg.Contract, cfg.Topology, cfg.Space = ct, topology.Name, space
 	cfg.Unnamed = c.Contract == "" && c.Topology == "" && space == "" && len(spaces) == 0 && !a.given["dir"]
+	return nil
+}
+
+// provisioned finds the operators and the accounts of the directory, unless another's contract judges, and of those that are judged whole.
+func (c *auditCmd) provisioned(a *app, cfg *audit.Config) error {
+	dirs := c.Paths
+	if c.Contract == "" || a.given["dir"] {
+		dirs = append([]string{c.Dir}, dirs...)
+	}
+	for i, path := range dirs {
+		d, err := openIfMade(path)
+		if i < len(dirs)-len(c.Paths) && err != nil {
+			return err
+		}
+		if err != nil || d == nil {
+			continue // a path is judged as what it is
+		}
+		tokens, err := d.JWTs()
+		if err != nil {
+			return err
+		}
+		cfg.Provisioned = append(cfg.Provisioned, tokens...)
+	}
 	return nil
 }
 

@@ -28,7 +28,8 @@ func (f brokerFlags) listen(line int) (trust.ServerOptions, error) {
 	host, port, err := net.SplitHostPort(f.Listen)
 	n, perr := strconv.Atoi(port)
 	if err != nil || perr != nil || n < -1 || n == 0 || n > 65535 {
-		return trust.ServerOptions{}, usage(fmt.Errorf("--listen, got %q, want HOST:PORT", f.Listen), "for example 127.0.0.1:4222, or 127.0.0.1:-1 for any free port")
+		return trust.ServerOptions{}, usage(fmt.Errorf("--listen, got %q, want HOST:PORT", f.Listen),
+			"for example 127.0.0.1:4222, or 127.0.0.1:-1 for any free port")
 	}
 	return trust.ServerOptions{Host: host, Port: n, ServerName: f.Name, MaxControlLine: line}, nil
 }

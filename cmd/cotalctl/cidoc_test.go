@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nkeys"
 	"gopkg.in/yaml.v3"
 )
 
@@ -107,8 +111,92 @@ func TestCIPage(t *testing.T) {
 			ran++
 		}
 	}
-	if len(blocks) < 5 || len(args) != 2 || ran < 9 {
+	if len(blocks) < 5 || len(args) != 3 || ran < 9 {
 		t.Errorf("ran %d commands of %d blocks and %d hooks, want at least 9 of 5 and 2", ran, len(blocks), len(args))
+	}
+}
+
+// TestHookPatterns: the hooks catch the files that they are about, and the seeds of every sort of nkey, which they do not print, and no
+// other key.
+func TestHookPatterns(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../.pre-commit-hooks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hooks []struct{ ID, Entry, Files string }
+	if err := yaml.Unmarshal(data, &hooks); err != nil {
+		t.Fatal(err)
+	}
+	var files *regexp.Regexp
+	entry := ""
+	for _, h := range hooks {
+		switch h.ID {
+		case "cotalctl-audit":
+			files = regexp.MustCompile(h.Files)
+		case "cotalctl-seeds":
+			entry = h.Entry
+		}
+	}
+	for name, want := range map[string]bool{"a.creds": true, "d/a.jwt": true, "sets/agent.permissions.json": true, "nats.conf": true,
+		"d/nats-server.conf": true, "package.json": false, "nginx.conf": false, "not-nats.conf": false, "a.creds.md": false} {
+		if got := files.MatchString(name); got != want {
+			t.Errorf("%s: audited %t, want %t", name, got, want)
+		}
+	}
+	dir := t.TempDir()
+	seeds, others := filepath.Join(dir, "seeds"), filepath.Join(dir, "others")
+	if err := errors.Join(os.Mkdir(seeds, 0o700), os.Mkdir(others, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{} // file → seed
+	put := func(dir, text, seed string) {
+		name := filepath.Join(dir, fmt.Sprintf("f %d", len(all)))
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = seed
+	}
+	for _, kind := range []nkeys.PrefixByte{nkeys.PrefixByteServer, nkeys.PrefixByteCluster, nkeys.PrefixByteOperator, nkeys.PrefixByteAccount,
+		nkeys.PrefixByteUser, nkeys.PrefixByteCurve} {
+		for range 8 {
+			key, err := nkeys.CreatePair(kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seed, serr := key.Seed()
+			public, perr := key.PublicKey()
+			if serr != nil || perr != nil {
+				t.Fatal(serr, perr)
+			}
+			put(seeds, string(seed), string(seed))
+			put(seeds, "\x00key: \""+string(seed)+"\"\n", string(seed))
+			put(others, public, string(seed))
+			put(others, "A"+string(seed), string(seed))
+		}
+	}
+	for dir, want := range map[string]int{seeds: 3, others: 0} {
+		out, err := exec.Command("sh", "-c", entry+` "`+dir+`"/*`).CombinedOutput()
+		code := 0
+		if exit := new(exec.ExitError); errors.As(err, &exit) {
+			code = exit.ExitCode()
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if code != want {
+			t.Errorf("%s: exit %d, want %d", filepath.Base(dir), code, want)
+		}
+		for name, seed := range all {
+			if told := strings.Contains(string(out), name+" holds"); told != (dir == seeds && filepath.Dir(name) == seeds) {
+				t.Errorf("%s is told of: %t", name, told)
+			}
+			if strings.Contains(string(out), seed) {
+				t.Error("a seed is printed")
+			}
+		}
+	}
+	if len(all) < 100 {
+		t.Errorf("tried %d files, want 100", len(all))
 	}
 }
 

@@ -37,7 +37,8 @@ func (c *compileCmd) Run(a *app) error {
 	}
 	if space == "" {
 		if names, err := spacesIn(c.Dir); err != nil || len(names) > 1 {
-			return usage(errors.Join(fmt.Errorf("--space is missing, got %d spaces in %s", len(names), shown(c.Dir)), err), "name one of: "+strings.Join(names, ", "))
+			return usage(errors.Join(fmt.Errorf("--space is missing, got %d spaces in %s", len(names), shown(c.Dir)), err),
+				"name one of: "+strings.Join(names, ", "))
 		}
 		space = "main"
 	}
@@ -92,7 +93,8 @@ type compileDocument struct {
 
 // granted compiles a profile in each account: the one way to a set that somebody is given or shown. What grants nothing in any of them
 // is refused, and what an invariant of the contract calls an error.
-func granted(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.PermissionSet, error) {
+func granted(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile,
+	accounts []string) ([]*compile.PermissionSet, error) {
 	out := make([]*compile.PermissionSet, len(accounts))
 	for i, account := range accounts {
 		set, err := compile.Compile(scope, account)
@@ -113,7 +115,8 @@ func granted(c *contract.Contract, t *contract.Topology, scope *compile.Scope, p
 }
 
 // documents are the sets of a profile in each account.
-func documents(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile, accounts []string) ([]*compile.Document, error) {
+func documents(c *contract.Contract, t *contract.Topology, scope *compile.Scope, profile *contract.Profile,
+	accounts []string) ([]*compile.Document, error) {
 	sets, err := granted(c, t, scope, profile, accounts)
 	if err != nil {
 		return nil, err
@@ -144,7 +147,8 @@ func document(set *compile.PermissionSet, profile *contract.Profile, scope *comp
 	if measured.Trust == contract.TrustSealed { // sealed profiles have a size although none is written
 		measured.Trust, measured.Lifetime = contract.TrustSinglePurpose, contract.Lifetime{Class: contract.LifetimeOneShot, Default: time.Minute}
 	}
-	cred, err := issuer.Mint(mint.Request{Set: set, Profile: &measured, Name: set.Profile, UserSeed: make([]byte, 32), Tags: tags, Now: time.Unix(1e9, 0), Gate: 1 << 30})
+	cred, err := issuer.Mint(mint.Request{Set: set, Profile: &measured, Name: set.Profile, UserSeed: make([]byte, 32), Tags: tags,
+		Now: time.Unix(1e9, 0), Gate: 1 << 30})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +157,8 @@ func document(set *compile.PermissionSet, profile *contract.Profile, scope *comp
 }
 
 func printSet(w io.Writer, d *compile.Document) {
-	fmt.Fprintf(w, "%s of %s, space %s, account %s (%s): jwt %d bytes, connect %d bytes\n", d.Profile, d.Contract, d.Space, d.Account, d.Topology, d.JWTBytes, d.ConnectBytes)
+	fmt.Fprintf(w, "%s of %s, space %s, account %s (%s): jwt %d bytes, connect %d bytes\n", d.Profile, d.Contract, d.Space, d.Account, d.Topology,
+		d.JWTBytes, d.ConnectBytes)
 	printLists(w, d.Pub, d.Sub)
 }
 

@@ -43,7 +43,8 @@ func (p *principal) id() wire.Principal { return wire.Principal{Owner: p.owner, 
 func (p *principal) durable(prefix string) string { return prefix + p.id().Dash() + "-" + p.uid }
 
 func (p *principal) input() compile.Input {
-	values := map[string]any{compile.SpaceParam: "main", "owner": p.owner, "actor": p.actor, "uid": p.uid, "allowSubscribe": p.read, "allowPublish": p.post}
+	values := map[string]any{compile.SpaceParam: "main", "owner": p.owner, "actor": p.actor, "uid": p.uid, "allowSubscribe": p.read,
+		"allowPublish": p.post}
 	if p.role != "" {
 		values["role"] = p.role
 	}

@@ -183,9 +183,11 @@ func (d *demo) residual() error {
 	case entry := <-watch.Updates():
 		value := string(entry.Value())
 		d.line("residual", "bob sends himself a direct message whose reply subject is alice's presence row",
-			"the row now holds the acknowledgement "+value+"; bound: the account, and readers that close-parse every row", strings.Contains(value, `"stream":"DM_main"`))
+			"the row now holds the acknowledgement "+value+"; bound: the account, and readers that close-parse every row",
+			strings.Contains(value, `"stream":"DM_main"`))
 	case <-ctx.Done():
-		d.line("residual", "bob sends himself a direct message whose reply subject is alice's presence row", "the row did not change: the residual is gone, and the contract should say so", false)
+		d.line("residual", "bob sends himself a direct message whose reply subject is alice's presence row",
+			"the row did not change: the residual is gone, and the contract should say so", false)
 	}
 	return nil
 }

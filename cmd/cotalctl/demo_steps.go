@@ -74,7 +74,8 @@ func (d *demo) join() error {
 }
 
 func presenceOf(c *demoClient) []byte {
-	data, err := json.Marshal(wire.Presence{Card: wire.AgentCard{ID: c.id().Dot(), Name: c.actor, Kind: wire.CardAgent, Role: c.role, ProtocolVersion: "0.4"},
+	data, err := json.Marshal(wire.Presence{Card: wire.AgentCard{ID: c.id().Dot(), Name: c.actor, Kind: wire.CardAgent, Role: c.role,
+		ProtocolVersion: "0.4"},
 		Status: wire.StatusIdle, LifecycleUID: c.uid, TS: 1710000000000})
 	if err != nil {
 		panic(err) // plain values always encode

@@ -137,7 +137,8 @@ func (c *doctorCmd) url(a *app) (string, error) {
 		return "", err
 	}
 	if running == nil {
-		return "", failed(errors.Join(fmt.Errorf("no broker runs on %s", shown(c.Dir)), lock.Release()), "start it with cotalctl broker run, or name one with --server URL")
+		return "", failed(errors.Join(fmt.Errorf("no broker runs on %s", shown(c.Dir)), lock.Release()),
+			"start it with cotalctl broker run, or name one with --server URL")
 	}
 	return running.URL, nil
 }

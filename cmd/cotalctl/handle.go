@@ -54,7 +54,8 @@ func (c *handleCompileCmd) Run(a *app) error {
 		return err
 	}
 	if c.Space != "" && c.Space != handle.Space {
-		return refused(fmt.Errorf("%s: handle is bound to space %s, want %s", placed(c.File, handle, "space"), handle.Space, c.Space), "space binds a handle to one space (§13.6)")
+		return refused(fmt.Errorf("%s: handle is bound to space %s, want %s", placed(c.File, handle, "space"), handle.Space, c.Space),
+			"space binds a handle to one space (§13.6)")
 	}
 	conferral, err := handle.Confer(reg)
 	if err != nil {
@@ -66,7 +67,8 @@ func (c *handleCompileCmd) Run(a *app) error {
 	}
 	profile, ok := ct.Profiles[redeemedProfile]
 	if !ok {
-		return failed(fmt.Errorf("contract %s declares no profile %s, so that nothing can be conferred by a handle", ct.Name, redeemedProfile), "name another with --contract")
+		return failed(fmt.Errorf("contract %s declares no profile %s, so that nothing can be conferred by a handle", ct.Name, redeemedProfile),
+			"name another with --contract")
 	}
 	in, err := c.input(handle, profile, conferral)
 	if err != nil {
@@ -147,7 +149,8 @@ func (c *handleCompileCmd) input(h *wire.Handle, profile *contract.Profile, conf
 		case name == "capabilities" || name == "reads":
 			return in, usage(fmt.Errorf("--set %s, got a value, want none: the handle says what it grants", name), "")
 		case given != set[name]:
-			return in, refused(fmt.Errorf("%s: handle is bound to the holder %s of lifecycle %s, got %s %v, want %v", placed(c.File, h, "holder"), h.Holder.Principal, h.Holder.LifecycleUID, name, set[name], given),
+			return in, refused(fmt.Errorf("%s: handle is bound to the holder %s of lifecycle %s, got %s %v, want %v", placed(c.File, h, "holder"),
+				h.Holder.Principal, h.Holder.LifecycleUID, name, set[name], given),
 				"only its holder may present or redeem a handle (§13.6)")
 		}
 	}
@@ -155,7 +158,8 @@ func (c *handleCompileCmd) input(h *wire.Handle, profile *contract.Profile, conf
 }
 
 // compileHandle gives a conferral to the contract's own rows.
-func compileHandle(ct *contract.Contract, topology *contract.Topology, profile *contract.Profile, in compile.Input) (*compile.PermissionSet, *compile.Scope, error) {
+func compileHandle(ct *contract.Contract, topology *contract.Topology, profile *contract.Profile,
+	in compile.Input) (*compile.PermissionSet, *compile.Scope, error) {
 	account, err := accountOf(ct, topology, profile, "")
 	if err != nil {
 		return nil, nil, err

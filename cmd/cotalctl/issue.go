@@ -118,7 +118,8 @@ func gate(c *contract.Contract, t *contract.Topology, profile *contract.Profile,
 	}
 	var probs contract.Problems
 	for _, f := range findings {
-		probs = append(probs, &contract.Problem{What: fmt.Sprintf("%s %s: %s", profile.Name, f.Code, f.Message), Got: f.Entry, Want: "what the invariant leaves to the profile (" + f.Cite + ")",
+		probs = append(probs, &contract.Problem{What: fmt.Sprintf("%s %s: %s", profile.Name, f.Code, f.Message), Got: f.Entry,
+			Want: "what the invariant leaves to the profile (" + f.Cite + ")",
 			Hint: "it comes of row " + strings.Join(f.Rows, ", ") + ": take it out of the parameters"})
 	}
 	return refused(probs.Err(), "")

@@ -53,7 +53,8 @@ var pageLegend = []struct {
 	letter byte
 	means  string
 }{
-	{'w', "write: publish what is stored, or put a key"}, {'p', "publish what nothing stores"}, {'s', "subscribe"}, {'q', "subscribe in a queue group only"},
+	{'w', "write: publish what is stored, or put a key"}, {'p', "publish what nothing stores"}, {'s', "subscribe"},
+	{'q', "subscribe in a queue group only"},
 	{'g', "get by body, from the leader"}, {'d', "get directly, by subject"},
 	{'c', "create a consumer"}, {'i', "a consumer's state"}, {'l', "list consumers"}, {'n', "pull"}, {'a', "acknowledge"}, {'x', "delete a consumer"},
 	{'C', "create the stream"}, {'I', "its state"}, {'U', "update it"}, {'D', "delete it"}, {'P', "purge it"},
@@ -92,7 +93,8 @@ func gatherHoldings(c *contract.Contract) (*holdings, error) {
 // stores finds the names and captured subjects of the resources for the sample space.
 func (h *holdings) stores(c *contract.Contract) error {
 	t, _ := c.Topology("")
-	s, err := compile.NewScope(c, t, nil, compile.Input{Values: map[string]any{compile.SpaceParam: compile.SampleText(c.Grammars[compile.SpaceParam], 0)}})
+	space := compile.SampleText(c.Grammars[compile.SpaceParam], 0)
+	s, err := compile.NewScope(c, t, nil, compile.Input{Values: map[string]any{compile.SpaceParam: space}})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ func (p *page) accounts() {
 	}
 	p.table([]string{"topology", "accounts of a space"}, rows)
 	p.line("")
-	p.line("`%s` is the broker's system account, in every topology. A profile with several accounts has a credential in each; the first is", contract.SystemAccount)
+	p.line("`%s` is the broker's system account, in every topology. A profile with several accounts has a credential in each; the first is",
+		contract.SystemAccount)
 	p.line("its home.")
 	head := p.perTopology("resource")
 	p.line("")
@@ -55,7 +56,8 @@ func (p *page) shares() {
 	var rows [][]string
 	for _, row := range p.c.Rows {
 		if op := row.Op; op.Kind == contract.OpShare {
-			rows = append(rows, []string{row.ID, op.Type, mdCode(op.Subject.String()), op.From, strings.Join(op.To, ", "), mdCodes(row.Topologies), row.Class, mdText(row.Cite),
+			rows = append(rows, []string{row.ID, op.Type, mdCode(op.Subject.String()), op.From, strings.Join(op.To, ", "), mdCodes(row.Topologies), row.Class,
+				mdText(row.Cite),
 				mdLinks("Residual", row.Residuals)})
 		}
 	}
@@ -79,7 +81,8 @@ func (p *page) matrix() {
 	p.section("Matrix")
 	p.line("Who does what to which resource, over all topologies, from the rows as they resolve for a full holder. `m:` are the letters of")
 	p.line("mediated rows (one trusted writer per store, CAS and schema enforced there), `d:` those of direct rows (the broker confines the")
-	p.line("subject, readers parse closed). `%s` is what no stream stores, `%s` what the broker itself answers. The rows of every profile", coreColumn, brokerColumn)
+	p.line("subject, readers parse closed). `%s` is what no stream stores, `%s` what the broker itself answers. The rows of every profile", coreColumn,
+		brokerColumn)
 	p.line("are left out.")
 	p.line("")
 	var rows [][]string

@@ -34,6 +34,13 @@ func (p *page) residuals() {
 		p.line("- Who: %s.", mdText(r.Who))
 		p.line("- Can: %s.", mdText(r.Can))
 		p.line("- Bound: %s; %s.", mdText(r.Bound), mdText(r.Cite))
+		if len(r.Reaches) > 0 {
+			families := make([]string, len(r.Reaches))
+			for n, f := range r.Reaches {
+				families[n] = f.String()
+			}
+			p.line("- Of entries that reach %s.", mdCodes(families))
+		}
 		if len(r.Deputy) > 0 {
 			p.line("- Declares what the server can be made to place: %s ([classes](contract-format.md#residuals)).", mdCodes(r.Deputy))
 		}
@@ -65,8 +72,30 @@ func (p *page) invariants() {
 	p.table([]string{"code", "kind", "severity", "about", "clause"}, rows)
 }
 
-// subjectOf says what an invariant is about, in the order of its fields.
+// subjectOf says what an invariant is about, and of whom, in the order of its fields.
 func (p *page) subjectOf(i *contract.Invariant) []string {
+	out := p.aboutOf(i)
+	for _, who := range []struct {
+		word  string
+		names []string
+	}{{"by", i.By}, {"of", i.Profiles}} {
+		if len(who.names) > 0 {
+			out = append(out, who.word+" "+p.names("Profile", who.names))
+		}
+	}
+	return out
+}
+
+// names lists what has a heading on the page of the whole contract.
+func (p *page) names(kind string, names []string) string {
+	if p.elsewhere {
+		return strings.Join(names, ", ")
+	}
+	return mdLinks(kind, names)
+}
+
+// aboutOf says what an invariant is about, whoever holds it.
+func (p *page) aboutOf(i *contract.Invariant) []string {
 	var out []string
 	say := func(given bool, format string, args ...any) {
 		if given {
@@ -79,7 +108,7 @@ func (p *page) subjectOf(i *contract.Invariant) []string {
 	}
 	say(len(families) > 0, "%s", mdCodes(families))
 	say(len(i.AllVerbs()) > 0, "verb %s", mdCodes(i.AllVerbs()))
-	say(len(i.On) > 0, "on %s", mdLinks("Resource", i.On))
+	say(len(i.On) > 0, "on %s", p.names("Resource", i.On))
 	for _, at := range slices.Sorted(maps.Keys(i.Tokens)) {
 		say(true, "token %d is %s", at, mdCode(i.Tokens[at]))
 	}
@@ -89,14 +118,11 @@ func (p *page) subjectOf(i *contract.Invariant) []string {
 	}
 	say(!i.Queue.IsZero(), "queue %s", mdCode(i.Queue.String()))
 	say(i.Class != "", "class %s", mdCode(i.Class))
-	out = append(out, boundsOf(i)...)
-	say(len(i.By) > 0, "by %s", mdLinks("Profile", i.By))
-	say(len(i.Profiles) > 0, "of %s", mdLinks("Profile", i.Profiles))
-	return out
+	return append(out, p.boundsOf(i)...)
 }
 
 // boundsOf says what an invariant holds its subject to, where that is neither a token nor a holder.
-func boundsOf(i *contract.Invariant) []string {
+func (p *page) boundsOf(i *contract.Invariant) []string {
 	var out []string
 	say := func(given bool, format string, args ...any) {
 		if given {
@@ -107,7 +133,7 @@ func boundsOf(i *contract.Invariant) []string {
 	for _, b := range i.Within {
 		if len(b.Verbs) > 0 {
 			say(true, "within verb %s", mdCodes(b.Verbs))
-			say(len(b.On) > 0, "on %s", mdLinks("Resource", b.On))
+			say(len(b.On) > 0, "on %s", p.names("Resource", b.On))
 			continue
 		}
 		out = append(out, boundWords(b))
@@ -122,7 +148,7 @@ func boundsOf(i *contract.Invariant) []string {
 			say(true, "subscribe %s", mdCode(t.String()))
 		}
 		say(len(side.Verbs) > 0, "verb %s", mdCodes(side.Verbs))
-		say(len(side.On) > 0, "on %s", mdLinks("Resource", side.On))
+		say(len(side.On) > 0, "on %s", p.names("Resource", side.On))
 	}
 	for _, key := range contract.SortedKeys(i.Settings) {
 		value := i.Settings[key]
@@ -131,6 +157,7 @@ func boundsOf(i *contract.Invariant) []string {
 		}
 		say(true, "%s", mdCode(fmt.Sprintf("%s: %v", key, value)))
 	}
+	say(len(i.Classes) > 0, "bytes of %s", mdCodes(i.Classes))
 	say(len(i.Protect) > 0, "protects %s", mdCodes(i.Protect))
 	say(i.Max > 0, "at most %s", i.Max)
 	say(i.Trust != "", "trust %s", mdCode(i.Trust))

@@ -87,7 +87,8 @@ func registryMissing(m source.Map, key string) {
 }
 
 // singular is a near miss whose value has another shape than that of the key meant.
-var singular = map[string]string{"target": "write targets: [untargeted], or a list of the modes that the command admits", "rail": "write rails: [one], or a longer list"}
+var singular = map[string]string{"target": "write targets: [untargeted], or a list of the modes that the command admits",
+	"rail": "write rails: [one], or a longer list"}
 
 func registryCommand(commands map[string]wire.EndpointCommand, n source.Node) {
 	m := n.MapRefusing(singular, "name", "class", "rails", "targets", "action")
@@ -168,7 +169,8 @@ func faults(file string, err error) error {
 	}
 	var out contract.Problems
 	for _, f := range list {
-		out = append(out, &contract.Problem{Pos: contract.Pos{File: file, Line: f.Line, Col: f.Col}, What: "contract-invalid: " + f.Message(), Hint: f.Hint})
+		out = append(out, &contract.Problem{Pos: contract.Pos{File: file, Line: f.Line, Col: f.Col}, What: "contract-invalid: " + f.Message(),
+			Hint: f.Hint})
 	}
 	return out.Err()
 }

@@ -147,7 +147,8 @@ func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 		return info, err
 	}
 	if old.Topology != "" && old.Topology != w.topology.Name {
-		return info, refused(fmt.Errorf("topology of space %s, got %q, want %q as provisioned", w.name, w.topology.Name, old.Topology), "a space keeps its topology: provision another space")
+		return info, refused(fmt.Errorf("topology of space %s, got %q, want %q as provisioned", w.name, w.topology.Name, old.Topology),
+			"a space keeps its topology: provision another space")
 	}
 	for name := range w.req.settings {
 		if w.contract.Settings[name] == nil {
@@ -157,7 +158,8 @@ func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 	for _, choice := range contract.Sorted(w.contract.Settings) {
 		given, was := w.req.settings[choice.Name], old.Settings[choice.Name]
 		if given != "" && was != "" && given != was {
-			return info, refused(fmt.Errorf("setting %s of space %s, got %q, want %q as provisioned", choice.Name, w.name, given, was), "first records are written once: change the row itself")
+			return info, refused(fmt.Errorf("setting %s of space %s, got %q, want %q as provisioned", choice.Name, w.name, given, was),
+				"first records are written once: change the row itself")
 		}
 		value := cmp.Or(given, was, choice.Default)
 		if _, ok := choice.Values[value]; !ok {
@@ -178,7 +180,8 @@ func (w *spaceWork) openDir() error {
 	} else {
 		ctx, cancel := w.lockContext()
 		defer cancel()
-		w.dir, _, err = trust.Ensure(ctx, w.req.dir, trust.Options{Now: w.app.now(), Rand: w.app.rand, MintSystem: w.app.mintSystem(w.contract, w.topology, w.name)})
+		w.dir, _, err = trust.Ensure(ctx, w.req.dir, trust.Options{Now: w.app.now(), Rand: w.app.rand,
+			MintSystem: w.app.mintSystem(w.contract, w.topology, w.name)})
 	}
 	if err != nil {
 		return err
@@ -206,14 +209,16 @@ func (w *spaceWork) lockContext() (context.Context, context.CancelFunc) {
 
 // start finds the broker: the named server, the one that runs on the directory, else an embedded one.
 func (w *spaceWork) start() error {
-	w.dialer = &dialer{app: w.app, dir: w.dir, contract: w.contract, topology: w.topology, space: w.name, url: w.req.server.Server, timeout: w.req.server.Timeout.duration()}
+	w.dialer = &dialer{app: w.app, dir: w.dir, contract: w.contract, topology: w.topology, space: w.name, url: w.req.server.Server,
+		timeout: w.req.server.Timeout.duration()}
 	opts, err := w.req.server.options()
 	if err != nil {
 		return err
 	}
 	w.dialer.opts = opts
 	if w.dialer.url == "" {
-		broker, err := embedded.Start(w.app.ctx, embedded.Options{Dir: w.dir, Config: trust.ServerOptions{Port: -1, MaxControlLine: w.contract.Broker.MaxControlLine}})
+		broker, err := embedded.Start(w.app.ctx, embedded.Options{Dir: w.dir,
+			Config: trust.ServerOptions{Port: -1, MaxControlLine: w.contract.Broker.MaxControlLine}})
 		var running *embedded.RunningError
 		switch {
 		case errors.As(err, &running):

@@ -158,18 +158,6 @@ func (c *Contract) Topology(name string) (*Topology, bool) {
 	return nil, false
 }
 
-// ExclusiveWrite is the kind of an invariant that names who alone may publish in a family.
-const ExclusiveWrite = "exclusive-write"
-
-// The kinds of invariants whose families say what they look at, not what is anybody's.
-const (
-	Confined  = "confined"
-	Placement = "placement"
-)
-
-// ExclusiveRead is the kind of an invariant that names who alone may subscribe in a family.
-const ExclusiveRead = "exclusive-read"
-
 // Kind is a record kind of the contract: a key grammar and its rules.
 type Kind struct {
 	Name         string
@@ -188,9 +176,10 @@ type Residual struct {
 	ID              string
 	Pos             Pos
 	Who, Can, Bound string
-	Covers          []string // codes of the generic checks whose finding on a row with this residual is declared by it
-	Warn            []string // topologies in which the residual deserves a warning, and not only a note
-	Deputy          []string // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
+	Covers          []string   // codes of the generic checks whose finding on a row with this residual is declared by it
+	Warn            []string   // topologies in which the residual deserves a warning, and not only a note
+	Reaches         []Template // families: the residual is one of the entries that reach one of them; empty: of all that its rows give
+	Deputy          []string   // of [DeputyClasses]: what a holder can have the server store elsewhere, declared by the residual
 	Cite            string
 }
 
@@ -213,190 +202,6 @@ type Choice struct {
 	Default string
 	Values  map[string]map[string]string // choice → name → value, every choice binding the same names
 	Cite    string
-}
-
-// Resource is a stream or a KV bucket with its complete configuration.
-type Resource struct {
-	ID       string
-	Pos      Pos
-	Bucket   bool
-	Name     Template // of the stream, or of the bucket (its stream is KV_<name>)
-	Subjects []Template
-	Home     string         // account
-	Config   map[string]any // NATS stream configuration by JSON name: bool, int64, string; durations in nanoseconds
-	Protect  []string       // configuration keys that may never be weakened
-	Closed   bool           // no row of an overlay reaches it
-	Overlay  bool           // declared by an overlay, as the same field says elsewhere
-	Update   bool           // provisioning may update it; else create-or-verify
-	Delete   bool           // a teardown row may exist for it
-	Initial  []Initial
-	Cite     string
-}
-
-// Initial is a record that exists from the first day of a bucket.
-type Initial struct {
-	Pos   Pos
-	Key   Template
-	Value Node
-}
-
-// Node is a JSON value with templates in its strings: map[string]Node, []Node, Template, or a literal bool, int64.
-type Node struct {
-	Map  map[string]Node
-	List []Node
-	Text *Template
-	Lit  any
-}
-
-// Consumer is a consumer-name grammar with the configuration of the durables it names.
-type Consumer struct {
-	ID        string
-	Pos       Pos
-	Resource  string // stream or bucket id
-	Name      Template
-	Filter    *Template // nil: the row that creates it states one
-	Ephemeral bool
-	Standing  bool           // created with the space, not with a lifecycle
-	Config    map[string]any // NATS consumer configuration by JSON name; durations in nanoseconds
-	Start     Start
-	Unique    string // why no two tuples give one name
-	Cite      string
-}
-
-// Start says where a consumer begins to deliver.
-type Start string
-
-// The starts that a contract may declare.
-const (
-	StartAll           Start = "all"
-	StartNew           Start = "new"
-	StartAfterFrontier Start = "after-frontier" // the stream's last sequence at activation, plus one
-)
-
-// Trust classes of a profile, from least to most trusted with the space.
-const (
-	TrustUntrusted     = "untrusted"
-	TrustSinglePurpose = "single-purpose"
-	TrustProvisioning  = "provisioning"
-	TrustSystem        = "system"
-	TrustSealed        = "sealed" // lives in process memory; minting refuses to write it
-)
-
-// Lifetime classes.
-const (
-	LifetimeOneShot  = "one-shot"
-	LifetimeStanding = "standing"
-	LifetimeNone     = "none" // never expires
-)
-
-// Lifetime bounds a profile's credentials.
-type Lifetime struct {
-	Class   string
-	Default time.Duration // 0 for LifetimeNone
-	Max     time.Duration // 0: no more than Default
-}
-
-// Profile declares who holds a set of rows.
-type Profile struct {
-	Name     string
-	Pos      Pos
-	Home     string // account
-	Trust    string
-	Lifetime Lifetime
-	Gate     int // bound of the encoded user JWT in bytes; 0: the default of minting
-	Params   []*Param
-	Derive   []Derive // evaluated in order, each sees the ones before
-	Tags     []string // parameters and derived names that a user JWT carries as "name:value" for humans and audits
-	Family   *Family
-	Subs     int64 // user JWT "subs" limit; 0: none stated
-	Overlay  bool
-	Cite     string
-}
-
-// Family makes one profile of every member of a collection; its parameter is bound to the member.
-type Family struct {
-	Param string
-	Of    string // "kinds"
-	Where map[string]bool
-}
-
-// Derive names a template so that rows can refer to it.
-type Derive struct {
-	Name string
-	Text Template
-}
-
-// Lifecycle is what provisioning creates and removes for one holder of a profile.
-type Lifecycle struct {
-	Name      string
-	Pos       Pos
-	Profile   string // whose parameters it takes
-	By        string // profile that creates
-	RemovedBy string // profile that removes
-	Once      bool   // a retired one is never begun again: a successor has an identity of its own
-	Durables  []LifecycleDurable
-	Records   []LifecycleRecord
-	Cite      string
-}
-
-// LifecycleDurable is a durable of a lifecycle, or one per element of what it iterates. A kept one (role-shared) survives the
-// lifecycle.
-type LifecycleDurable struct {
-	Consumer string
-	Each     []Each
-	When     []Cond
-	Filter   *Template // of a consumer that has none of its own
-	Keep     bool
-}
-
-// LifecycleRecord is a KV row of a lifecycle. The name "frontier.<stream id>" is bound in its templates to the stream's last
-// sequence at activation.
-type LifecycleRecord struct {
-	Bucket string
-	Key    Template
-	Value  Node
-}
-
-// Invariant is one audit rule of the contract over a closed set of kinds; unused fields are empty.
-type Invariant struct {
-	Code       string
-	Pos        Pos
-	Overlay    bool
-	Title      string // in a few words; "" where kind and families say it
-	Kind       string
-	Severity   string
-	Cite       string
-	Topologies []string // in which it holds; empty: all
-	Families   []Template
-	By         []string       // profiles that may
-	Profiles   []string       // profiles it is about; empty: all
-	Tokens     map[int]string // token index → parameter
-	Token      int
-	Pinned     []int  // token indexes that must be literal
-	Direction  string // DirPublish, DirSubscribe or DirBoth; "" is what the kind says
-	Verb       string // "stream.msg-get", "consumer.create", …, or a group such as "stream.manage"
-	Verbs      []string
-	Why        []string // what the rows of the holders must state
-	On         []string // resource ids
-	Queue      Template
-	Queued     bool // a queue is asked for: Queue, else the one that token Token spells
-	Class      string
-	Max        time.Duration // of a lifetime; 0: not bounded
-	Trust      string        // of profiles with the lifetime class
-	Bytes      int           // of an encoded user JWT
-	Within     []Bound
-	Between    []Side
-	Settings   map[string]any // resource setting by JSON name, or update, delete, closed
-	Protect    []string       // settings that the resource must protect
-	Account    string         // of deny-present, or the one of a placement
-	Accounts   []string       // of a placement that admits several
-	Exception  string         // rows with this exception may pass, as far as they give the entry
-	Classes    []string       // of no-deputy: of [DeputyClasses]; empty: all
-}
-
-// In reports whether the invariant holds in a topology.
-func (i *Invariant) In(topology string) bool {
-	return len(i.Topologies) == 0 || slices.Contains(i.Topologies, topology)
 }
 
 // Sorted returns the values of m in key order, so that no map order reaches an output.

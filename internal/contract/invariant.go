@@ -3,7 +3,62 @@ package contract
 import (
 	"slices"
 	"strings"
+	"time"
 )
+
+// ExclusiveWrite is the kind of an invariant that names who alone may publish in a family.
+const ExclusiveWrite = "exclusive-write"
+
+// The kinds of invariants whose families say what they look at, not what is anybody's.
+const (
+	Confined  = "confined"
+	Placement = "placement"
+)
+
+// ExclusiveRead is the kind of an invariant that names who alone may subscribe in a family.
+const ExclusiveRead = "exclusive-read"
+
+// Invariant is one audit rule of the contract over a closed set of kinds; unused fields are empty.
+type Invariant struct {
+	Code       string
+	Pos        Pos
+	Overlay    bool
+	Title      string // in a few words; "" where kind and families say it
+	Kind       string
+	Severity   string
+	Cite       string
+	Topologies []string // in which it holds; empty: all
+	Families   []Template
+	By         []string       // profiles that may
+	Profiles   []string       // profiles it is about; empty: all
+	Tokens     map[int]string // token index → parameter
+	Token      int
+	Pinned     []int  // token indexes that must be literal
+	Direction  string // DirPublish, DirSubscribe or DirBoth; "" is what the kind says
+	Verb       string // "stream.msg-get", "consumer.create", …, or a group such as "stream.manage"
+	Verbs      []string
+	Why        []string // what the rows of the holders must state
+	On         []string // resource ids
+	Queue      Template
+	Queued     bool // a queue is asked for: Queue, else the one that token Token spells
+	Class      string
+	Max        time.Duration // of a lifetime; 0: not bounded
+	Trust      string        // of profiles with the lifetime class
+	Bytes      int           // of an encoded user JWT
+	Within     []Bound
+	Between    []Side
+	Settings   map[string]any // resource setting by JSON name, or update, delete, closed
+	Protect    []string       // settings that the resource must protect
+	Account    string         // of deny-present, or the one of a placement
+	Accounts   []string       // of a placement that admits several
+	Exception  string         // rows with this exception may pass, as far as they give the entry
+	Classes    []string       // of no-deputy: of [DeputyClasses]; empty: all
+}
+
+// In reports whether the invariant holds in a topology.
+func (i *Invariant) In(topology string) bool {
+	return len(i.Topologies) == 0 || slices.Contains(i.Topologies, topology)
+}
 
 // The directions that an invariant may be about.
 const (

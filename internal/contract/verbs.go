@@ -1,6 +1,9 @@
 package contract
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The group verbs of an invariant: each stands for all verbs of its sort.
 const (
@@ -21,7 +24,7 @@ type Verb struct {
 	Group   string
 }
 
-// verbs is the closed table, sorted by name. The legacy durable create takes part in consumer.create.
+// verbs is the closed table of nats-server 2.15 (jetstream_api.go), sorted by name.
 var verbs = []Verb{
 	{"account.info", "INFO", true, VerbMetadata},
 	{"account.purge", "ACCOUNT.PURGE", true, VerbAccountManage},
@@ -60,6 +63,18 @@ var verbs = []Verb{
 	{"stream.restore", "STREAM.RESTORE", false, VerbStreamManage},
 	{"stream.snapshot", "STREAM.SNAPSHOT", false, VerbStreamRead},
 	{"stream.update", "STREAM.UPDATE", false, VerbStreamManage},
+}
+
+// durableCreate is the legacy form of the create, which takes part in consumer.create.
+var durableCreate = Verb{"consumer.create", "CONSUMER.DURABLE.CREATE", false, VerbConsumerManage}
+
+// APIVerbs is the closed table as the JetStream API spells it, sorted by that: every verb but acknowledgements, the legacy durable create
+// beside the other. Where a verb acts on a stream, its name follows.
+func APIVerbs() []Verb {
+	out := append(slices.Clone(verbs), durableCreate)
+	out = slices.DeleteFunc(out, func(v Verb) bool { return v.API == "" })
+	slices.SortFunc(out, func(a, b Verb) int { return strings.Compare(a.API, b.API) })
+	return out
 }
 
 // Verbs returns the verbs that a name of an invariant stands for: one, or those of a group; none for an unknown name.

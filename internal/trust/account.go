@@ -31,7 +31,7 @@ type AccountSpec struct {
 	Now     time.Time // iat of a new JWT; raised so that each JWT of an account is newer than the one before
 	Rand    io.Reader // source of keys
 	// Claims completes the claims and may be nil. It starts from no exports, imports and mappings; limits (JetStream on,
-	// everything unlimited), name, signing keys and default permissions (none) are set, and revocations are kept.
+	// unlimited; no leaf node, no bearer token), name, signing keys and default permissions (none) are set, and revocations are kept.
 	Claims   func(*jwt.AccountClaims)
 	Rotation *Rotation // what [Dir.BeginRotation] returned: the account names the new signing key beside the old one
 	DropOld  bool      // it no longer names the old one
@@ -235,7 +235,7 @@ func (s AccountSpec) next(old *Account, keys accountKeys) (*jwt.AccountClaims, e
 	c.Limits.JetStreamLimits = jwt.JetStreamLimits{
 		MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
 	}
-	c.DefaultPermissions = noPermissions()
+	harden(c)
 	c.Type, c.Version = jwt.AccountClaim, claimsVersion
 	if s.Claims != nil {
 		s.Claims(c)

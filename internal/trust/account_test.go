@@ -33,6 +33,9 @@ func TestEnsureAccount(t *testing.T) {
 	if diff := cmp.Diff(want, a.Claims.Limits.JetStreamLimits); diff != "" {
 		t.Error(diff)
 	}
+	if l := a.Claims.Limits; l.LeafNodeConn != 0 || !l.DisallowBearer {
+		t.Errorf("leaf nodes %d and bearer tokens disallowed %t, want 0 and true", l.LeafNodeConn, l.DisallowBearer)
+	}
 	if diff := cmp.Diff(jwt.Permissions{Pub: none, Sub: none}, a.Claims.DefaultPermissions); diff != "" {
 		t.Error(diff)
 	}

@@ -159,6 +159,13 @@ func (d *Dir) makeSystem(operator nkeys.KeyPair, o Options) (public string, err 
 	return public, d.sign(systemFile, newSystem(public, signing), operator, o.Now)
 }
 
+// harden takes from an account what no credential of it needs: a user without permissions of its own gets nothing, no leaf node connects
+// (a whole server whose users are not seen), and a JWT alone, without its key, is nobody.
+func harden(c *jwt.AccountClaims) {
+	c.DefaultPermissions = noPermissions()
+	c.Limits.LeafNodeConn, c.Limits.DisallowBearer = 0, true
+}
+
 // noPermissions is what a user without permissions of its own gets: nothing. An empty list would be everything.
 func noPermissions() jwt.Permissions {
 	none := jwt.Permission{Deny: jwt.StringList{">"}}

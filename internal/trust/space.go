@@ -104,6 +104,34 @@ func (d *Dir) Spaces() ([]string, error) {
 	return out, nil
 }
 
+// JWTs are the texts of the directory's operator, system account and accounts of spaces, as they stand there: whoever reads them
+// verifies them.
+func (d *Dir) JWTs() ([]string, error) {
+	files := []string{operatorFile, systemFile}
+	spaces, err := d.Spaces()
+	if err != nil {
+		return nil, err
+	}
+	for _, space := range spaces {
+		ids, err := d.accountIDs(space)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			files = append(files, accountRel(space, id))
+		}
+	}
+	out := make([]string, len(files))
+	for i, rel := range files {
+		text, err := d.readFile(rel)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = string(text)
+	}
+	return out, nil
+}
+
 // Accounts lists every account of every space, by space and account name.
 func (d *Dir) Accounts() ([]*Account, error) {
 	spaces, err := d.Spaces()

@@ -171,7 +171,7 @@ func newSystem(public string, signers ...string) *jwt.AccountClaims {
 	c := jwt.NewAccountClaims(public)
 	c.Name = "SYS"
 	c.SigningKeys.Add(signers...)
-	c.DefaultPermissions = noPermissions()
+	harden(c)
 	c.Type, c.Version = jwt.AccountClaim, claimsVersion
 	return c
 }
