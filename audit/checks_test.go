@@ -321,11 +321,11 @@ func TestTraits(t *testing.T) {
 			outside = append(outside, c.Code)
 		}
 	}
-	if diff := cmp.Diff(strings.Fields("A014 A015 A016 A017 A018 A019 A020 A021 A022 A023 A024 A028 A029 A030"), power); diff != "" {
+	if diff := cmp.Diff(strings.Fields("A014 A015 A016 A017 A018 A019 A020 A021 A022 A023 A024 A028 A029 A030 A034"), power); diff != "" {
 		t.Errorf("powers (-want +got):\n%s", diff)
 	}
 	want := strings.Fields("A003 A008 A009 A010 A011 A012 A031 A032 A040 A041 A042 A043 A044 A045 A046 A047 A048 A049 A050 A051 A052 A053 A054 A055 " +
-		"A056 A057 A058 A060 A061 A062 A063 A064 A065 A066 A067 A068 A069")
+		"A056 A057 A058 A059 A060 A061 A062 A063 A064 A065 A066 A067 A068 A069")
 	if diff := cmp.Diff(want, outside); diff != "" {
 		t.Errorf("outside a contract (-want +got):\n%s", diff)
 	}

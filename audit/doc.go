@@ -14,6 +14,7 @@
 // The files go by what they are about, and begin with its name:
 //
 //	account_   JWTs of accounts and operators, and what joins a user to them
+//	alike_     credentials that differ in the names of their holders alone, which are judged once
 //	conf_      server configurations: reading them as the server does, and their checks
 //	deputy_    what holders can have the server place, and the table of it
 //	hygiene_   the generic checks of permissions
