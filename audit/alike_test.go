@@ -52,15 +52,19 @@ func sameReport(t *testing.T, cfg Config, files [][]byte) (alike, errors int) {
 // TestJudgedAlike: a credential that is judged by its class is judged as for itself: holders of every profile, with names of many makes,
 // and with what an attacker would write to pass for another.
 func TestJudgedAlike(t *testing.T) {
-	rounds := 8
+	rounds, every, least := 8, 1, 4000
 	if testing.Short() {
-		rounds = 1
+		rounds, every, least = 1, 3, 150
 	}
+	drawn := 0
 	r := rand.New(rand.NewSource(1))
 	alike, errors := 0, 0
 	for _, c := range shipped(t) {
 		for _, topology := range c.Topologies {
 			for _, profile := range contract.Sorted(c.Profiles) {
+				if drawn++; drawn%every != 0 {
+					continue
+				}
 				for n := range rounds {
 					samples := compile.Samples(c, profile, "main", n)
 					in := samples[r.Intn(len(samples))]
@@ -76,8 +80,8 @@ func TestJudgedAlike(t *testing.T) {
 			}
 		}
 	}
-	if alike < 500 || errors < 500 {
-		t.Errorf("%d credentials were judged by class and %d errors found, want at least 500 each", alike, errors)
+	if alike < least || errors < least {
+		t.Errorf("%d credentials were judged by class and %d errors found, want at least %d each", alike, errors, least)
 	}
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
-// killPoints are the events at which to kill: all of them, or under -short the first, the last and every fifth.
+// killPoints are the events at which to kill: all of them, or under -short the first, the last and every eighth.
 func killPoints(t *testing.T, events []string) []int {
 	t.Helper()
 	var out []int
 	for i := range events {
-		if !testing.Short() || i%5 == 0 || i == len(events)-1 {
+		if !testing.Short() || i%8 == 0 || i == len(events)-1 {
 			out = append(out, i+1)
 		}
 	}

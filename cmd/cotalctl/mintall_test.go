@@ -25,6 +25,9 @@ func TestMintEveryProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, top := range c.Topologies {
+		if testing.Short() && !top.Default {
+			continue
+		}
 		t.Run(top.Name, func(t *testing.T) {
 			t.Parallel()
 			tmp := t.TempDir()

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestMeasureAudit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestRun measures it too")
+	}
 	c := testCase(t)
 	c.audit.Credentials, c.audit.Rounds = 20, 1
 	f, err := measureAudit(t.Context(), c)
