@@ -119,7 +119,7 @@ func (r *handleReader) integer(n *jsonNode) (v int64, ok bool) {
 	if v, err := strconv.ParseInt(n.text, 10, 64); err == nil && plainInt.MatchString(n.text) && v <= maxSafe {
 		return v, true
 	}
-	r.fail(n, "is not a plain integer", short(n.text), "0 to "+decimal(maxSafe)+", without sign, fraction and exponent", "")
+	r.fail(n, "is not a plain integer", short(n.text), "0 to "+decimal(int64(maxSafe))+", without sign, fraction and exponent", "")
 	return 0, false
 }
 
@@ -129,7 +129,7 @@ const firstInstant = 100_000_000_000
 // instant reads a time. In seconds it would be read as one of January 1970: signed, and over before it began.
 func (r *handleReader) instant(n *jsonNode) (v int64, ok bool) {
 	if v, ok = r.integer(n); ok && v < firstInstant {
-		r.fail(n, "is no time in epoch milliseconds", decimal(v), "at least "+decimal(firstInstant), "seconds since 1970, times 1000")
+		r.fail(n, "is no time in epoch milliseconds", decimal(v), "at least "+decimal(int64(firstInstant)), "seconds since 1970, times 1000")
 		return 0, false
 	}
 	return v, ok
