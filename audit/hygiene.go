@@ -19,7 +19,7 @@ func (a *auditor) hygiene(p *Principal) {
 			account += " " + p.claims.IssuerAccount
 		}
 		a.unknown(p, "what it may do is not known: it stands in a signing key of "+account+" if that key is scoped, and is everything if it is not, and the account was not given",
-			"name the JWT of its account beside it, or a directory that holds both, such as the store of nsc or a space's: cotalctl audit user.creds account.jwt")
+			"name the JWT of its account beside it, or a directory that holds both, such as the store of nsc or a space's: cotalctl audit user.creds account.jwt; --dir D takes it from the space directory D")
 		return
 	}
 	if p.untagged {

@@ -34,7 +34,7 @@ type auditOutputFlag struct {
 
 // Help is the example under the flags.
 func (auditCmd) Help() string {
-	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error, or as severe as --fail-on says; exit 1, which comes before it, where something could not be judged. Residuals that the contract declares are notes; --notes shows them."
+	return "Example: cotalctl audit alice.creds -o json\n\nExit 3 where a finding is an error, or as severe as --fail-on says; exit 1, which comes before it, where something could not be read or run. Residuals that the contract declares are notes; --notes shows them."
 }
 
 func (c *auditCmd) Run(a *app) error {

@@ -40,6 +40,9 @@ func (c *compileCmd) templates(a *app, ct *contract.Contract, topology *contract
 	accounts []string) error {
 	docs := []*scopeDocument{}
 	for _, account := range accounts {
+		if err := unscopable(profile, account); err != nil {
+			return err
+		}
 		t, err := compile.NewTemplate(ct, topology, profile, in, account)
 		if err != nil {
 			return noTemplate(err)
@@ -69,7 +72,11 @@ func printTemplate(w io.Writer, d *scopeDocument) error {
 	fmt.Fprintf(w, "template of %s of %s, space %s, account %s (%s): %d bytes of the account's claims\n", d.Profile, d.Contract, d.Space,
 		d.Account, d.Topology, d.Bytes)
 	printLists(w, d.Pub, d.Sub)
-	fmt.Fprintf(w, "\ntags of a user, beside those of every %s:\n", d.Profile)
+	if len(d.Tags) == 0 {
+		fmt.Fprintf(w, "\ntags of a user: those of every %s alone\n", d.Profile)
+	} else {
+		fmt.Fprintf(w, "\ntags of a user, beside those of every %s:\n", d.Profile)
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, tag := range d.Tags {
 		what := "parameter " + tag.Param

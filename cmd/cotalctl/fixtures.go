@@ -76,12 +76,22 @@ func (c *fixturesVerifyCmd) Run(a *app) error {
 	if c.json() {
 		err = writeJSON(a.stdout, fixturesDocument(set))
 	} else {
-		err = printFixtures(a.stdout, set)
+		err = errors.Join(printFixtures(a.stdout, set), printCompared(a.stdout, shown(c.Path), set, problems))
 	}
 	if err != nil || len(problems) == 0 {
 		return err
 	}
 	return refused(problems.Err(), "")
+}
+
+// printCompared is the last line, the verdict: without it a clean run and one whose files differ print the same table.
+func printCompared(w io.Writer, dir string, set *fixtures.Set, problems contract.Problems) error {
+	if len(problems) == 0 {
+		_, err := fmt.Fprintf(w, "%s: %d files, each what the contract gives\n", dir, len(set.Files))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s: failed, %d of its files differ, are missing or do not belong\n", dir, len(problems))
+	return err
 }
 
 type fixturesUpdateCmd struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -76,11 +77,27 @@ func (c *mintCmd) shape(in, shape compile.Input, t *compile.Template, name strin
 	}
 	for _, p := range contract.SortedKeys(shape.Values) {
 		if v, given := in.Values[p]; given && !reflect.DeepEqual(v, shape.Values[p]) {
-			return usage(fmt.Errorf("parameter %s, got another value than the scoped key %s fixes", p, name),
+			return usage(fmt.Errorf("parameter %s, got %s, want %s, which the scoped key %s fixes", p, brief(v), brief(shape.Values[p]), name),
 				"leave it out, mint with another key, or without --scoped")
 		}
 	}
 	maps.Copy(in.Values, shape.Values)
 	maps.DeleteFunc(in.Values, func(_ string, v any) bool { return v == (contract.Null{}) })
 	return nil
+}
+
+// brief is the value of a parameter in an error: as JSON, and of a long one its beginning.
+func brief(v any) string {
+	const most = 60
+	if v == (contract.Null{}) {
+		return "null"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "another value"
+	}
+	if r := []rune(string(text)); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return string(text)
 }

@@ -82,16 +82,7 @@ func scopedForm(c *contract.Contract, topology *contract.Topology, profile *cont
 		return nil, []string{"", "the signing key of the system account is not kept", "none"}
 	}
 	full := compile.Samples(c, profile, "main", 0)[0].Input.Values
-	must, lists := map[string]any{}, map[string]any{}
-	for name, v := range full {
-		at := slices.IndexFunc(profile.Params, func(q *contract.Param) bool { return q.Name == name })
-		switch {
-		case at >= 0 && profile.Params[at].Type.Kind == contract.TypeList:
-			lists[name] = v
-		case at < 0 || profile.Params[at].Type.Kind != contract.TypeScalar:
-			must[name] = v
-		}
-	}
+	must, lists := mustFix(profile, full)
 	t, err := compile.NewTemplate(c, topology, profile, compile.Input{Values: must}, account)
 	if err == nil {
 		return t, nil
@@ -141,4 +132,19 @@ func scopedTagNames(t *compile.Template) string {
 		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// mustFix are the values that every template fixes, such as the space and enumerations, and the lists, which some must.
+func mustFix(profile *contract.Profile, values map[string]any) (must, lists map[string]any) {
+	must, lists = map[string]any{}, map[string]any{}
+	for name, v := range values {
+		at := slices.IndexFunc(profile.Params, func(q *contract.Param) bool { return q.Name == name })
+		switch {
+		case at >= 0 && profile.Params[at].Type.Kind == contract.TypeList:
+			lists[name] = v
+		case at < 0 || profile.Params[at].Type.Kind != contract.TypeScalar:
+			must[name] = v
+		}
+	}
+	return must, lists
 }

@@ -50,16 +50,12 @@ func (c *provisionScopedCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if profile.Trust == contract.TrustSealed || profile.Lifetime.Class == contract.LifetimeNone {
-		return &mint.SealedError{Profile: profile.Name, Reason: "trust " + profile.Trust + ", lifetime " + profile.Lifetime.Class}
-	}
 	account, err := accountOf(w.contract, w.topology, profile, c.Account)
 	if err != nil {
 		return err
 	}
-	if account == contract.SystemAccount {
-		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name),
-			"no key of that account can be added")
+	if err := unscopable(profile, account); err != nil {
+		return err
 	}
 	in, err := c.input(profile, w.name)
 	if err != nil {
@@ -213,12 +209,28 @@ func (w *spaceWork) deprovisionScoped(name string, flags planFlags) error {
 	return w.editScoped(k, provision.Delete, flags, func() error { return w.dir.DropSigningKey(k.Key) })
 }
 
-func noScoped(info trust.SpaceInfo, space, name string) error {
-	names := []string{}
-	for _, k := range info.Scoped {
-		names = append(names, k.Name)
+// unscopable is why no scoped key of the profile can be: none of its credentials is written, or its account takes no key.
+func unscopable(profile *contract.Profile, account string) error {
+	if profile.Trust == contract.TrustSealed || profile.Lifetime.Class == contract.LifetimeNone {
+		return &mint.SealedError{Profile: profile.Name, Reason: "trust " + profile.Trust + ", lifetime " + profile.Lifetime.Class}
 	}
-	return usage(fmt.Errorf("space %s has no scoped key %q, got %d of them, want one of: %s", space, name, len(names), strings.Join(names, ", ")),
+	if account == contract.SystemAccount {
+		return refused(fmt.Errorf("profile %s stands in the system account, whose signing key is not kept", profile.Name),
+			"no key of that account can be added")
+	}
+	return nil
+}
+
+func noScoped(info trust.SpaceInfo, space, name string) error {
+	has := "none at all"
+	if len(info.Scoped) > 0 {
+		names := []string{}
+		for _, k := range info.Scoped {
+			names = append(names, k.Name)
+		}
+		has = "want one of " + strings.Join(names, ", ")
+	}
+	return usage(fmt.Errorf("scoped key is not in space %s, got %q, %s", space, name, has),
 		"make it: cotalctl provision scoped "+name+" --space "+space)
 }
 

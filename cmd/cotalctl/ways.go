@@ -51,7 +51,36 @@ func (o order) cheaper(err error, issuer *mint.Issuer, r mint.Request) error {
 	for _, w := range ways[:min(len(ways), waysShown)] {
 		gate.Ways = append(gate.Ways, fmt.Sprintf("%s, which saves %d bytes and leaves %d", w.Text, gate.Size-w.size, w.size))
 	}
+	if size, ok := o.scopedSize(issuer, r); ok && size <= gate.Gate {
+		gate.Ways = append(gate.Ways, fmt.Sprintf("a scoped signing key (cotalctl provision scoped %s, mint --scoped), which leaves %d",
+			o.profile.Name, size))
+	}
 	return err
+}
+
+// scopedSize is the size of the credential as a user of a scoped key that fixes no more than it must, which gives up nothing.
+func (o order) scopedSize(issuer *mint.Issuer, r mint.Request) (int, bool) {
+	if o.template != nil || unscopable(o.profile, o.account) != nil {
+		return 0, false
+	}
+	must, _ := mustFix(o.profile, o.input.Values)
+	t, err := compile.NewTemplate(o.contract, o.topology, o.profile, compile.Input{Values: must}, o.account)
+	if err != nil {
+		return 0, false
+	}
+	scope, err := compile.NewScope(o.contract, o.topology, o.profile, o.input)
+	if err != nil {
+		return 0, false
+	}
+	r.Scoped, r.Name = true, ""
+	if r.Tags, err = scopedTags(t, scope, o.input.UserKey); err != nil {
+		return 0, false
+	}
+	claims, err := issuer.Claims(r)
+	if err != nil {
+		return 0, false
+	}
+	return claims.JWTBytes, true
 }
 
 // waysDown are the changes that bring a credential under the gate, the cheapest first: another choice, a list that is shorter, a shorter

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
@@ -106,6 +108,50 @@ func TestAccountUpdates(t *testing.T) {
 	if change, _, err = d.PlanAccount(spec("fresh", "")); err != nil || change != trust.Create {
 		t.Errorf("plan of a new account: %s, %v; want create", change, err)
 	}
+}
+
+// What goes from a set renumbers nothing: a plan tells the one key, and the one entry of a template.
+func TestPlanTellsSetsByEntry(t *testing.T) {
+	d := ensure(t, fresh(t))
+	lock(t, d)
+	scoped, plain := public(t), public(t)
+	claims := func(plain string, allow ...string) func(*jwt.AccountClaims) {
+		return func(c *jwt.AccountClaims) {
+			scope := jwt.NewUserScope()
+			scope.Key, scope.Role = scoped, "r"
+			scope.Template.Pub.Allow = allow
+			c.SigningKeys.AddScopedSigner(scope)
+			if plain != "" {
+				c.SigningKeys.Add(plain)
+			}
+		}
+	}
+	s := spec("main", "agents")
+	s.Claims = claims("", "a.>", "b.>", "c.>")
+	if _, _, err := d.EnsureAccount(s); err != nil {
+		t.Fatal(err)
+	}
+	s.Claims = claims(plain, "b.>", "c.>")
+	_, lines, err := d.PlanAccount(s)
+	want := []string{"signing_keys." + plain + ": absent → present", "signing_keys." + scoped + ".template.pub.allow.a.>: present → absent"}
+	slices.Sort(want)
+	slices.Sort(lines)
+	if diff := cmp.Diff(want, lines); err != nil || diff != "" {
+		t.Errorf("plan: %v\n%s", err, diff)
+	}
+}
+
+func public(t *testing.T) string {
+	t.Helper()
+	kp, err := nkeys.CreateAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := kp.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 // An activation token that is signed again says the same and is no change.

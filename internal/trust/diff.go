@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/jwt/v2"
 )
@@ -44,6 +45,10 @@ func shown(path, v string) string {
 		return "absent"
 	case strings.HasSuffix(path, ".token"):
 		return "a token"
+	case strings.HasPrefix(path, "revocations."):
+		if at, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return time.Unix(at, 0).UTC().Format(time.RFC3339)
+		}
 	}
 	return v
 }
@@ -73,7 +78,7 @@ func flatten(c *jwt.AccountClaims) (map[string]string, error) {
 	return out, nil
 }
 
-// signingKeys is the claim whose order says nothing.
+// signingKeys is the claim whose order says nothing; a scoped key stands in it with its template.
 const signingKeys = "signing_keys"
 
 func flattenInto(out map[string]string, path string, v any) {
@@ -90,15 +95,25 @@ func flattenInto(out map[string]string, path string, v any) {
 		}
 	case []any:
 		for i, e := range v {
-			if key, ok := e.(string); ok && path == signingKeys { // a set: one that goes renumbers no other
-				out[below(key)] = "present"
+			if text, ok := e.(string); ok { // a list of texts is a set: one that goes renumbers no other
+				out[below(text)] = "present"
 				continue
 			}
-			flattenInto(out, below(strconv.Itoa(i)), e)
+			flattenInto(out, below(nameIn(path, e, i)), e)
 		}
 	case string:
 		out[path] = strconv.Quote(v)
 	default:
 		out[path] = fmt.Sprint(v)
 	}
+}
+
+// nameIn is what an entry of a list goes by: a scoped signing key by its key, so that another that goes does not renumber it.
+func nameIn(path string, e any, i int) string {
+	if scope, ok := e.(map[string]any); ok && path == signingKeys {
+		if key, ok := scope["key"].(string); ok {
+			return key
+		}
+	}
+	return strconv.Itoa(i)
 }
