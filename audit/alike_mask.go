@@ -37,7 +37,9 @@ func (a *auditor) maskOf(p *Principal) mask {
 	return m
 }
 
-func fits(g *contract.Grammar, text string) bool { return g == nil || compile.CheckGrammar(g, text) == nil }
+func fits(g *contract.Grammar, text string) bool {
+	return g == nil || compile.CheckGrammar(g, text) == nil
+}
 
 // masked adds the words of a value that mean nothing but the holder, where the grammar takes the value with and without the mask. What the
 // space is called by stays, as the masked credential is judged in that space.
