@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -21,41 +22,46 @@ func (a *auditor) maskOf(p *Principal) mask {
 	if profile == nil || a.ruling != nil || p.claims == nil || p.conf != nil || p.Token.Scoped || !a.isSpace(p.Space) || len(p.doubts)+len(p.Ignored) > 0 {
 		return nil
 	}
-	m := make(mask, 0, len(standIns))
+	m, stated := make(mask, 0, len(standIns)), a.stated(p, profile)
 	for _, param := range profile.Params {
-		value := p.tags[param.Name]
-		if value == "" && param.Default == contract.DefaultUserKey {
-			value = strings.TrimPrefix(p.inboxPrefix(), inboxPrefix+"_")
-		}
+		value := stated[param.Name]
 		if param.Type.Kind == contract.TypeScalar && isToken(value) && asToken(param, value) == value && !a.compared(profile, param.Name) {
-			m = a.masked(m, value, param.Type.Grammar)
+			m = a.masked(m, p.Space, value, param.Type.Grammar)
+		}
+	}
+	for _, param := range profile.Params { // a word of one name may stand in another, which its own grammar is asked of
+		if value := stated[param.Name]; fits(param.Type.Grammar, value) != fits(param.Type.Grammar, m.hidden(value)) {
+			return nil
 		}
 	}
 	return m
 }
 
-// masked adds the words of a value that mean nothing but the holder, where the grammar takes the value with and without the mask. No check
-// asks another grammar of it.
-func (a *auditor) masked(m mask, value string, g *contract.Grammar) mask {
+func fits(g *contract.Grammar, text string) bool {
+	return g == nil || compile.CheckGrammar(g, text) == nil
+}
+
+// masked adds the words of a value that mean nothing but the holder, where the grammar takes the value with and without the mask. What the
+// space is called by stays, as the masked credential is judged in that space.
+func (a *auditor) masked(m mask, space, value string, g *contract.Grammar) mask {
 	if a.meanings == nil {
 		a.meanings = meaningsOf(a.cfg.Contract)
 	}
-	fits := func(text string) bool { return g == nil || compile.CheckGrammar(g, text) == nil }
-	if !fits(value) {
+	if !fits(g, value) {
 		return m
 	}
 	for _, first := range []bool{false, true} {
 		wider := m
 		for start, end := range runs(value) {
 			word := value[start:end]
-			if len(wider) == len(standIns) || a.meanings.has(word) || wider.knows(word) {
+			if len(wider) == len(standIns) || a.meanings.has(word) || wider.knows(word) || strings.Contains(space, word) {
 				continue
 			}
 			if other := alike(word, standIns[len(wider)], first); !a.meanings.has(other) && !wider.knows(other) {
 				wider = append(wider, renaming{word, other})
 			}
 		}
-		if fits(wider.hidden(value)) {
+		if fits(g, wider.hidden(value)) {
 			return wider
 		}
 	}
@@ -66,24 +72,17 @@ func (m mask) knows(word string) bool {
 	return slices.ContainsFunc(m, func(r renaming) bool { return r.own == word || r.other == word })
 }
 
-// hide puts the stand-ins into a text, in place; false where one stands there already, and could not be told from what it stands for.
-func (m mask) hide(text []byte) bool {
+// hide puts the stand-ins into a text, in place.
+func (m mask) hide(text []byte) {
 	for start, end := range runs(text) {
 		word := text[start:end]
 		for i := range m {
-			if len(m[i].own) != len(word) {
-				continue
-			}
-			if string(word) == m[i].other {
-				return false
-			}
 			if string(word) == m[i].own {
 				copy(word, m[i].other)
 				break
 			}
 		}
 	}
-	return true
 }
 
 func (m mask) hidden(text string) string {
@@ -101,7 +100,9 @@ func (m mask) shown(text string) string {
 	return back.hidden(text)
 }
 
-// class is the text of everything that the verdict on a credential depends on, masked; false where masking it loses something.
+// class is the text of everything that [mask.principal] gives to the masked credential, masked, so that two of one class are the same
+// masked credential: each list has its count and each text its length. False where a stand-in stands there already, be it within a word,
+// and could not be told from what it stands for.
 func (m mask) class(p *Principal) ([]byte, bool) {
 	text, lengths := make([]byte, 0, 8<<10), make([]byte, 0, 512)
 	put := func(t string) {
@@ -111,9 +112,11 @@ func (m mask) class(p *Principal) ([]byte, bool) {
 	for _, t := range []string{p.Profile, p.Space, p.Account, p.Trust, p.Inbox} {
 		put(t)
 	}
-	for _, name := range contract.SortedKeys(p.tags) {
+	lengths = binary.AppendUvarint(lengths, uint64(len(p.tags)))
+	for _, name := range contract.SortedKeys(p.tags) { // those of the identity are the same names
 		put(name)
 		put(p.tags[name])
+		put(p.Identity[name])
 	}
 	lengths = append(lengths, bit(p.System))
 	for _, d := range p.directions() {
@@ -125,8 +128,13 @@ func (m mask) class(p *Principal) ([]byte, bool) {
 			}
 		}
 	}
-	ok := m.hide(text)
-	return append(text, lengths...), ok
+	for i := range m {
+		if bytes.Contains(text, []byte(m[i].other)) {
+			return nil, false
+		}
+	}
+	m.hide(text)
+	return binary.BigEndian.AppendUint64(append(text, lengths...), uint64(len(text))), true
 }
 
 func bit(set bool) byte {

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math/rand"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -216,6 +217,38 @@ func TestMaskedForNobody(t *testing.T) {
 	for i, data := range bad {
 		if _, errors := sameReport(t, Config{Contract: c, Now: now()}, append(slices.Clone(plain), data)); errors == 0 {
 			t.Errorf("case %d: no error", i)
+		}
+	}
+}
+
+// TestMaskedBesides: nor does a mask hide what only the text about a name, or the grammar of another one, tells.
+func TestMaskedBesides(t *testing.T) {
+	for _, tt := range []struct {
+		name, owner, old, new string
+		errors                bool
+	}{
+		{"as minted", "xylox", "dev", "dev", false},
+		{"a name that the grammar of another takes in its masked form alone", "xylox", "dev", "xylox", true},
+		{"a stand-in within a word", "alice", "xalice", "xqqqqq", true},
+	} {
+		c := testContract(t)
+		c.Profiles["worker"].Params[1].Type = &contract.Type{Kind: contract.TypeScalar,
+			Grammar: &contract.Grammar{Name: "early", Token: regexp.MustCompile(`^(?:[a-w]{1,16})$`), Source: "[a-w]{1,16}"}}
+		if strings.HasPrefix(tt.old, "x") {
+			c.Rows = append(c.Rows, &contract.Row{ID: "GLUED", Profiles: []string{"worker"}, Cite: "§90", Class: contract.ClassDirect,
+				Op: contract.Op{Kind: contract.OpPublish, Subject: tmpl(t, "{P}.glued.x{owner}")}})
+		}
+		uc := user(t, c, "worker", map[string]any{"owner": tt.owner, "actor": "dev", "rooms": []any{"team"}}, func(uc *jwt.UserClaims) {
+			for _, list := range [][]string{uc.Pub.Allow, uc.Sub.Allow, uc.Tags} {
+				for i := range list {
+					list[i] = strings.Replace(list[i], tt.old, tt.new, 1)
+				}
+			}
+			uc.IssuedAt = now().Unix() - 120
+		})
+		alike, errors := sameReport(t, Config{Contract: c, Now: now()}, [][]byte{signed(t, uc)})
+		if (alike == 0) != tt.errors || (errors > 0) != tt.errors {
+			t.Errorf("%s: %d judged by class, %d errors", tt.name, alike, errors)
 		}
 	}
 }

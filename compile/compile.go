@@ -3,9 +3,6 @@ package compile
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Compile resolves, closes and minimizes the rows of the scope's profile in one account of its topology ("" is the profile's
@@ -14,12 +11,9 @@ func Compile(s *Scope, account string) (*PermissionSet, error) {
 	if s.profile == nil {
 		return nil, fmt.Errorf("compile needs a profile")
 	}
-	home := s.topology.Account(s.profile.Name, s.profile.Home)
-	if account == "" {
-		account = home
-	}
-	if account != home && account != contract.SystemAccount && !slices.Contains(s.topology.Accounts, account) {
-		return nil, fmt.Errorf("account %s is not one of topology %s, want one of %s", quote(account), s.topology.Name, strings.Join(s.topology.Accounts, ", "))
+	account, err := accountFor(s.topology, s.profile, account)
+	if err != nil {
+		return nil, err
 	}
 	grants, err := Resolve(s, account)
 	if err != nil {

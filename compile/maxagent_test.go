@@ -109,14 +109,14 @@ func TestMaxAgentFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size > compile.DefaultGate || before <= compile.DefaultGate {
-			t.Errorf("%s: got %d bytes, and %d with the denies as stated and no tags: want the gate of %d between", topology, size, before, compile.DefaultGate)
+		if size > contract.DefaultGate || before <= contract.DefaultGate {
+			t.Errorf("%s: got %d bytes, and %d with the denies as stated and no tags: want the gate of %d between", topology, size, before, contract.DefaultGate)
 		}
 		if again, n := encoded(t, c, topology, maxAgent(t)); n != size || documentOf(t, again) != documentOf(t, set) {
 			t.Errorf("%s: the same parameters gave another set", topology)
 		}
-		if _, n := encoded(t, c, topology, enumerated(values)); n <= 2*compile.DefaultGate {
-			t.Errorf("%s: the enumerated form takes %d bytes, want more than %d", topology, n, 2*compile.DefaultGate)
+		if _, n := encoded(t, c, topology, enumerated(values)); n <= 2*contract.DefaultGate {
+			t.Errorf("%s: the enumerated form takes %d bytes, want more than %d", topology, n, 2*contract.DefaultGate)
 		} else {
 			t.Logf("%s: %d bytes, enumerated %d", topology, size, n)
 		}
@@ -135,7 +135,7 @@ func shorter(t *testing.T, c *contract.Contract, values map[string]any, read, po
 	for n := 0; n < read; n += 8 {
 		values["allowSubscribe"], values["allowPublish"] = []any{strings.Repeat("c", read-n)}, []any{strings.Repeat("c", max(1, post-n))}
 		set, size := encoded(t, c, "split", values)
-		if size > compile.DefaultGate {
+		if size > contract.DefaultGate {
 			t.Errorf("a channel of %d bytes: got a JWT of %d", read-n, size)
 		}
 		if len(set.Pub.Deny) > 1 {

@@ -16,11 +16,15 @@ func Minimize(grants []Grant) (pub, sub List) {
 }
 
 func direction(grants []Grant, dir Dir) List {
-	l := List{Mode: ModePatterns, Allow: reduce(listed(grants, dir, false)), Deny: reduce(listed(grants, dir, true))}
-	if len(l.Allow) == 0 {
+	return newList(reduce(listed(grants, dir, false)), reduce(listed(grants, dir, true)))
+}
+
+// newList is a direction of these entries, "none" where nothing is allowed.
+func newList(allow, deny []Entry) List {
+	if len(allow) == 0 {
 		return List{Mode: ModeNone, Allow: []Entry{}, Deny: []Entry{}}
 	}
-	return l
+	return List{Mode: ModePatterns, Allow: allow, Deny: deny}
 }
 
 // kept is an entry under reduction.
@@ -75,8 +79,13 @@ func reduce(list []*kept) []Entry {
 		}
 		out = append(out, k)
 	}
-	entries := make([]Entry, len(out))
-	for i, k := range out {
+	return written(out)
+}
+
+// written are entries with their rows sorted, each once.
+func written(list []*kept) []Entry {
+	entries := make([]Entry, len(list))
+	for i, k := range list {
 		slices.Sort(k.rows)
 		entries[i] = Entry{Pattern: string(k.entry.Pattern), Queue: k.entry.Queue, Rows: slices.Compact(k.rows)}
 	}

@@ -6,12 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/subject"
 )
-
-// DefaultGate bounds an encoded user JWT in bytes where its profile states no other gate. Minting refuses what is above.
-const DefaultGate = contract.DefaultGate
 
 // besides is the most of an encoded JWT that is not an entry of its lists, rounded up: header, signature, claims and tags.
 const besides = 2048
@@ -41,7 +37,7 @@ func Smallest(set *PermissionSet, stored []subject.Pattern) *PermissionSet {
 // smallest applies [Smallest] where minting might refuse the set by its size, and would not refuse the allows alone: elsewhere the
 // denies stand as rows and closing state them.
 func (s *Scope) smallest(set *PermissionSet) (*PermissionSet, error) {
-	gate := cmp.Or(s.profile.Gate, DefaultGate)
+	gate := s.c.GateOf(s.profile)
 	allows := encodedSize(set.Pub.Allow) + encodedSize(set.Sub.Allow)
 	denies := encodedSize(set.Pub.Deny) + encodedSize(set.Sub.Deny)
 	if denies == 0 || allows > gate || allows+denies+besides <= gate {

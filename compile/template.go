@@ -77,6 +77,7 @@ func NewTemplate(c *contract.Contract, topology *contract.Topology, profile *con
 	return out, t.queues(out).Err()
 }
 
+// accountFor is the account that a profile is compiled for: the named one, else its own.
 func accountFor(t *contract.Topology, p *contract.Profile, account string) (string, error) {
 	home := t.Account(p.Name, p.Home)
 	switch {
@@ -91,30 +92,7 @@ func accountFor(t *contract.Topology, p *contract.Profile, account string) (stri
 // templateList is one direction of a template. Exact repeats are joined and nothing else: whether one entry covers another is not
 // the same for every user.
 func templateList(grants []Grant, dir Dir) List {
-	l := List{Mode: ModePatterns, Allow: []Entry{}, Deny: []Entry{}}
-	for _, list := range []struct {
-		deny bool
-		to   *[]Entry
-	}{{false, &l.Allow}, {true, &l.Deny}} {
-		for i := range grants {
-			g := &grants[i]
-			if g.Dir != dir || g.Deny != list.deny {
-				continue
-			}
-			e := Entry{Pattern: string(g.Entry.Pattern), Queue: g.Entry.Queue, Rows: g.Rows}
-			at, had := slices.BinarySearchFunc(*list.to, e, func(a, b Entry) int { return strings.Compare(a.String(), b.String()) })
-			if !had {
-				*list.to = slices.Insert(*list.to, at, e)
-			}
-			rows := slices.Concat((*list.to)[at].Rows, g.Rows)
-			slices.Sort(rows)
-			(*list.to)[at].Rows = slices.Compact(rows)
-		}
-	}
-	if len(l.Allow) == 0 {
-		return List{Mode: ModeNone, Allow: []Entry{}, Deny: []Entry{}}
-	}
-	return l
+	return newList(written(listed(grants, dir, false)), written(listed(grants, dir, true)))
 }
 
 // Scope is the template as the scope of a signing key: limits and connection types are the scope's, since a user of the key may
@@ -217,7 +195,7 @@ const subjectOperation = "{{subject()}}"
 
 func tagOperation(name string) string { return "{{tag(" + name + ")}}" }
 
-// Close for templates: the closing deny of every subscribe allow that ends in "*", proven to take nothing else away whatever
+// close is [Close] for templates: the closing deny of every subscribe allow that ends in "*", proven to take nothing else away whatever
 // values the users' tags have within their grammars.
 func (t *templater) close(grants []Grant) ([]Grant, error) {
 	var probs contract.Problems

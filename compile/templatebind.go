@@ -79,7 +79,7 @@ func tagName(p *contract.Profile, param *contract.Param, g *contract.Grammar) st
 	return name
 }
 
-// template is where the text of a row stands that its bindings differ in; nil for operations that have several, or none.
+// opTemplate is where the text of a row stands that its bindings differ in; nil for operations that have several, or none.
 func opTemplate(op *contract.Op) *contract.Template {
 	switch {
 	case op.Kind == contract.OpKV && op.Verbs[0] == "put", op.Kind == contract.OpRead && op.How == "direct-get" && op.Key != nil:

@@ -25,10 +25,7 @@ type accountState struct {
 }
 
 func (w *spaceWork) accountActions(acc *accountState) []provision.Action {
-	name := w.name
-	if len(w.topology.Accounts) > 1 {
-		name += "/" + acc.name
-	}
+	name := w.accountLabel(acc.name)
 	action := provision.Action{Kind: provision.KindAccount, Name: name, Account: acc.name, Action: string(acc.change), Diff: acc.diff}
 	if acc.change == trust.None && acc.stale {
 		action.Action, action.Diff = provision.Update, []string{"broker: another JWT → the directory's"}

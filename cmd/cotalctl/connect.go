@@ -140,13 +140,17 @@ func (d *dialer) unreachable(err error, line int) error {
 // notConnected is explained for a connect whose CONNECT line has so many bytes: where the server's bound is what refused it, it says what
 // the bound must be. What the bound is, no server tells before a login (§13.12).
 func notConnected(what string, err error, line, margin int) error {
-	hint := fmt.Sprintf("set max_control_line to at least %d on every server, or mint a smaller credential; cotalctl doctor reads what each server has", line+margin)
+	want := line + margin
+	hint := fmt.Sprintf("set max_control_line to at least %d on every server, or mint a smaller credential; "+
+		"cotalctl doctor reads what each server has", want)
 	text := strings.ToLower(err.Error())
 	switch {
 	case strings.Contains(text, "maximum control line exceeded"):
-		return failed(fmt.Errorf("%s: the CONNECT line is larger than the server's max_control_line, got %d bytes, want a max_control_line of at least %d", what, line, line+margin), hint)
+		return failed(fmt.Errorf("%s: the CONNECT line is larger than the server's max_control_line, got %d bytes, "+
+			"want a max_control_line of at least %d", what, line, want), hint)
 	case strings.Contains(text, "connection reset by peer") || strings.Contains(text, "broken pipe"):
-		return failed(fmt.Errorf("%s: the server hung up while a CONNECT line of %d bytes was being written: it may be larger than its max_control_line", what, line), hint)
+		return failed(fmt.Errorf("%s: the server hung up while a CONNECT line of %d bytes was being written: "+
+			"it may be larger than its max_control_line", what, line), hint)
 	}
 	return explained(what, err)
 }

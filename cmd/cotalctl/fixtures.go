@@ -117,7 +117,8 @@ func (c *fixturesUpdateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %d fixtures of %s, %d files, %d changed\n", shown(c.Path), len(set.Credentials)+len(set.Messages), set.Contract.Name, len(set.Files), changed)
+	_, err = fmt.Fprintf(a.stdout, "%s: %d fixtures of %s, %d files, %d changed\n", shown(c.Path), len(set.Credentials)+len(set.Messages),
+		set.Contract.Name, len(set.Files), changed)
 	return err
 }
 
@@ -158,11 +159,13 @@ type fixturesDoc struct {
 }
 
 func fixturesDocument(s *fixtures.Set) fixturesDoc {
-	doc := fixturesDoc{Schema: "cotalctl/fixtures/v1", Contract: s.Contract.Name, Fixtures: []fixtureRow{}, Messages: []messageRow{}, LargestConnect: s.LargestConnect(),
-		Margin: s.Contract.Broker.Margin, Required: s.RequiredControlLine(), LargestMessage: s.LargestPayload(), MaxPayload: max(s.LargestPayload(), s.Contract.Broker.MaxPayload)}
+	doc := fixturesDoc{Schema: "cotalctl/fixtures/v1", Contract: s.Contract.Name, Fixtures: []fixtureRow{}, Messages: []messageRow{},
+		LargestConnect: s.LargestConnect(), Margin: s.Contract.Broker.Margin, Required: s.RequiredControlLine(),
+		LargestMessage: s.LargestPayload(), MaxPayload: max(s.LargestPayload(), s.Contract.Broker.MaxPayload)}
 	for _, c := range s.Credentials {
-		doc.Fixtures = append(doc.Fixtures, fixtureRow{Name: c.Name, JWTBytes: c.JWTBytes, ConnectBytes: c.ConnectBytes, SHA256: c.SHA256, Gate: c.Request.Gate, OK: c.OK,
-			Refused: !c.OK, Sealed: c.Sealed(), Profile: c.Request.Profile.Name, Topology: c.Topology, Account: c.Account, Cite: c.Cite})
+		doc.Fixtures = append(doc.Fixtures, fixtureRow{Name: c.Name, JWTBytes: c.JWTBytes, ConnectBytes: c.ConnectBytes, SHA256: c.SHA256,
+			Gate: c.Request.Gate, OK: c.OK, Refused: !c.OK, Sealed: c.Sealed(), Profile: c.Request.Profile.Name, Topology: c.Topology,
+			Account: c.Account, Cite: c.Cite})
 	}
 	for _, m := range s.Messages {
 		doc.Messages = append(doc.Messages, messageRow{m.Name, len(m.Data), m.SHA256, m.Cite})
@@ -174,15 +177,8 @@ func printFixtures(w io.Writer, s *fixtures.Set) error {
 	doc := fixturesDocument(s)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "FIXTURE\tJWT\tCONNECT\tGATE\t\n")
-	for _, f := range doc.Fixtures {
-		state := "ok"
-		switch {
-		case f.Refused:
-			state = "refused"
-		case f.Sealed:
-			state = "sealed"
-		}
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%s\n", f.Name, f.JWTBytes, f.ConnectBytes, f.Gate, state)
+	for _, c := range s.Credentials {
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%s\n", c.Name, c.JWTBytes, c.ConnectBytes, c.Request.Gate, c.State())
 	}
 	for _, m := range doc.Messages {
 		fmt.Fprintf(tw, "%s\t%d\t\t\tmessage\n", m.Name, m.Bytes)
@@ -190,7 +186,7 @@ func printFixtures(w io.Writer, s *fixtures.Set) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d fixtures of %s; largest CONNECT %d bytes, margin %d: max_control_line at least %d\n", len(doc.Fixtures)+len(doc.Messages), doc.Contract,
-		doc.LargestConnect, doc.Margin, doc.Required)
+	_, err := fmt.Fprintf(w, "%d fixtures of %s; largest CONNECT %d bytes, margin %d: max_control_line at least %d\n",
+		len(doc.Fixtures)+len(doc.Messages), doc.Contract, doc.LargestConnect, doc.Margin, doc.Required)
 	return err
 }

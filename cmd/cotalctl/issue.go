@@ -53,15 +53,12 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := mint.Request{Set: sets[0], Profile: o.profile, UserSeed: seed, Now: now, TTL: o.ttl, Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile))}
-	if o.template == nil {
+	r := mint.Request{Set: sets[0], Profile: o.profile, UserSeed: seed, Now: now, TTL: o.ttl,
+		Gate: cmp.Or(o.gate, o.contract.GateOf(o.profile)), Scoped: o.template != nil}
+	if !r.Scoped {
 		r.Name = o.profile.Name
-		r.Tags, err = scope.Tags()
-	} else {
-		r.Scoped = true
-		r.Tags, err = scopedTags(o.template, scope, public)
 	}
-	if err != nil {
+	if r.Tags, err = o.tags(scope); err != nil {
 		return nil, err
 	}
 	cred, err := issuer.Mint(r)
@@ -71,11 +68,14 @@ func (a *app) issue(o order, issuer *mint.Issuer) (*mint.Credential, error) {
 	return cred, nil
 }
 
-// scopedTags are the tags with which the template gives its user what the parameters compile to, neither more nor less.
-func scopedTags(t *compile.Template, scope *compile.Scope, public string) ([]string, error) {
-	tags, err := t.UserTags(scope)
+// tags are those of the credential; with a template, which gives its user by them what the parameters compile to, neither more nor less.
+func (o order) tags(scope *compile.Scope) ([]string, error) {
+	if o.template == nil {
+		return scope.Tags()
+	}
+	tags, err := o.template.UserTags(scope)
 	if err == nil {
-		err = t.Same(scope, tags, public)
+		err = o.template.Same(scope, tags, o.input.UserKey)
 	}
 	if err != nil {
 		return nil, refused(err, "")
@@ -175,21 +175,4 @@ func (a *app) mintSystem(c *contract.Contract, t *contract.Topology, space strin
 		}
 		return out, nil
 	}
-}
-
-// sampleIssuer signs for sizes only: its keys are fixed, and no broker knows them.
-func sampleIssuer() (*mint.Issuer, error) {
-	account, err := nkeys.FromRawSeed(nkeys.PrefixByteAccount, make([]byte, 32))
-	if err != nil {
-		return nil, err
-	}
-	signing, err := nkeys.FromRawSeed(nkeys.PrefixByteAccount, append(make([]byte, 31), 1))
-	if err != nil {
-		return nil, err
-	}
-	public, err := account.PublicKey()
-	if err != nil {
-		return nil, err
-	}
-	return issuerFrom(signing, public)
 }

@@ -32,11 +32,15 @@ var generations = []string{"uid:", "instance:"}
 
 // holderOf tells whom a credential is for: its tags but for what is new in each generation.
 func holderOf(i trust.Issued) string {
-	tags := slices.DeleteFunc(slices.Clone(i.Tags), func(tag string) bool {
-		return slices.ContainsFunc(generations, func(g string) bool { return strings.HasPrefix(tag, g) })
-	})
+	tags := tagsWithout(i, generations...)
 	slices.Sort(tags)
 	return i.Account + "\n" + strings.Join(tags, "\n")
+}
+
+func tagsWithout(i trust.Issued, prefixes ...string) []string {
+	return slices.DeleteFunc(slices.Clone(i.Tags), func(tag string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(tag, p) })
+	})
 }
 
 // holders judges recorded credentials that have not expired; a revoked one is nobody's way in.

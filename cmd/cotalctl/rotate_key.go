@@ -233,10 +233,7 @@ func (w *spaceWork) ends(k *keyRotation, act *provision.Action, abandon bool) er
 
 // who names a recorded credential.
 func who(i trust.Issued) string {
-	said := []string{"profile:", "space:", "principal:"} // elsewhere in the line
-	tags := slices.DeleteFunc(slices.Clone(i.Tags), func(tag string) bool {
-		return slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(tag, s) })
-	})
+	tags := tagsWithout(i, "profile:", "space:", "principal:") // these are said elsewhere in the line
 	until := "without an end,"
 	if i.Expires != never {
 		until = "until " + time.Unix(i.Expires, 0).UTC().Format(time.RFC3339) + ","

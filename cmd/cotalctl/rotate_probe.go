@@ -126,16 +126,9 @@ func (w *spaceWork) letsIn(k *keyRotation, public string) error {
 // gone waits until each server has closed the connection of the key's user, and makes sure that none lets it in again.
 func (p *keyProbe) gone() error {
 	w := p.work
-	end := time.NewTimer(w.dialer.timeout)
-	defer end.Stop()
-	for _, closed := range p.closed {
-		select {
-		case <-closed:
-		case <-w.app.ctx.Done():
-			return w.app.ctx.Err()
-		case <-end.C:
-			return failed(fmt.Errorf("account %s: a server still serves a user of the old key %s", p.key.account.Name, p.public), hintAgain)
-		}
+	still := fmt.Sprintf("account %s: a server still serves a user of the old key %s", p.key.account.Name, p.public)
+	if err := w.awaitClosed(still, p.closed...); err != nil {
+		return err
 	}
 	again, err := w.probe(p.key, p.public)
 	if err != nil {
@@ -144,6 +137,22 @@ func (p *keyProbe) gone() error {
 	defer again.close()
 	if len(again.conns) > 0 {
 		return failed(fmt.Errorf("account %s: a server still lets in users of the old key %s", p.key.account.Name, p.public), hintAgain)
+	}
+	return nil
+}
+
+// awaitClosed waits until the servers have closed connections; where they have not in time, it fails with what that means.
+func (w *spaceWork) awaitClosed(still string, connections ...chan struct{}) error {
+	end := time.NewTimer(w.dialer.timeout)
+	defer end.Stop()
+	for _, closed := range connections {
+		select {
+		case <-closed:
+		case <-w.app.ctx.Done():
+			return w.app.ctx.Err()
+		case <-end.C:
+			return failed(errors.New(still), hintAgain)
+		}
 	}
 	return nil
 }

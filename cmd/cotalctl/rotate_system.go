@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -109,7 +107,7 @@ func (w *spaceWork) rotateSystem(mintAll systemMinter) error {
 	}
 	if old != nil {
 		defer old.Close()
-		if err := w.awaitClosed(closed); err != nil {
+		if err := w.awaitClosed("a server still serves a system user of the old key", closed); err != nil {
 			return err
 		}
 	}
@@ -118,7 +116,7 @@ func (w *spaceWork) rotateSystem(mintAll systemMinter) error {
 
 // oldPusher is the open connection of the old key's credential, whose end shows that the key is no longer trusted; nil where
 // there is none, or where a killed run had already put the new credential in its place.
-func (w *spaceWork) oldPusher() (*nats.Conn, <-chan struct{}, error) {
+func (w *spaceWork) oldPusher() (*nats.Conn, chan struct{}, error) {
 	if w.system == nil {
 		return nil, nil, nil
 	}
@@ -169,17 +167,4 @@ func (w *spaceWork) pushSystem() error {
 		return err
 	}
 	return w.pushEverywhere("SYS", token)
-}
-
-func (w *spaceWork) awaitClosed(closed <-chan struct{}) error {
-	end := time.NewTimer(w.dialer.timeout)
-	defer end.Stop()
-	select {
-	case <-closed:
-		return nil
-	case <-w.app.ctx.Done():
-		return w.app.ctx.Err()
-	case <-end.C:
-		return failed(errors.New("a server still serves a system user of the old key"), hintAgain)
-	}
 }

@@ -124,7 +124,7 @@ func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, 
 	}
 	w.accounts = []accountState{acc}
 	actions := w.accountActions(&acc)[:1]
-	key := provision.Action{Kind: provision.KindKey, Name: actions[0].Name + " scoped " + k.Name, Account: k.Account, Action: made, Diff: []string{}}
+	key := provision.Action{Kind: provision.KindKey, Name: actions[0].Name + " scoped " + k.Name, Account: k.Account, Action: made}
 	if made != provision.Delete {
 		scope, err := w.scopeOf(k)
 		if err != nil {
@@ -139,13 +139,12 @@ func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, 
 	if acc.change != trust.None {
 		actions[0].Diff = append(actions[0].Diff, "signing keys: "+key.Action+" scoped "+k.Name)
 	}
-	plan := &provision.Plan{Schema: provision.PlanSchema, Space: w.name, Actions: append(actions, key)}
 	tell := func() error { return w.tellAccount(&acc) }
 	steps := []func() error{w.writeRecord, seed, tell}
 	if made == provision.Delete { // what is still on record can be removed again after a kill
 		steps = []func() error{tell, seed, w.writeRecord}
 	}
-	return flags.finishScoped(w.app, plan, func() error {
+	return flags.carryOut(w.app, newPlan(w.name, append(actions, key)...), func() error {
 		for _, step := range steps {
 			if err := step(); err != nil {
 				return err
@@ -170,17 +169,6 @@ func (w *spaceWork) tellAccount(acc *accountState) error {
 		return nil
 	}
 	return w.push()
-}
-
-// finishScoped is finish for a plan in which an update is what was asked for, and no drift.
-func (f planFlags) finishScoped(a *app, plan *provision.Plan, apply func() error) error {
-	if f.Plan {
-		return f.print(a.stdout, plan, false)
-	}
-	if err := apply(); err != nil {
-		return err
-	}
-	return f.print(a.stdout, plan, true)
 }
 
 type deprovisionScopedCmd struct{ scopedKeyFlags }

@@ -38,7 +38,7 @@ func (o order) cheaper(err error, issuer *mint.Issuer, r mint.Request) error {
 		}
 		r := r
 		r.Set = set
-		if r.Tags, err = scope.Tags(); err != nil {
+		if r.Tags, err = o.tags(scope); err != nil {
 			return 0, false
 		}
 		claims, err := issuer.Claims(r)

@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultGate bounds an encoded user JWT in bytes where neither the request nor the profile states another gate.
-const DefaultGate = compile.DefaultGate
+const DefaultGate = contract.DefaultGate
 
 // Request says what to mint. Every credential is confined to the STANDARD and WEBSOCKET connection types: on a leaf node
 // connection the broker does not hold publish permissions.

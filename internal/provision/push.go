@@ -22,7 +22,8 @@ const (
 )
 
 // PushAccount gives a running broker an account JWT, over a connection in the system account that may publish the claims
-// update and lookup. It waits no longer than the connection was allowed to take to connect. It returns once a server answers a lookup with that JWT; with several servers the others follow.
+// update and lookup. It waits no longer than the connection was allowed to take to connect. It returns once a server answers a lookup
+// with that JWT; with several servers the others follow.
 func PushAccount(ctx context.Context, nc *nats.Conn, accountJWT string) error {
 	claims, err := jwt.DecodeAccountClaims(accountJWT)
 	if err != nil {

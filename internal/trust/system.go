@@ -93,7 +93,8 @@ func (d *Dir) StagedCreds(name string) (string, error) {
 	return d.join(rel), nil
 }
 
-// AdoptSystem puts the staged credentials in the place of the old ones; both are good until DropSystem. A credential that was not minted anew goes.
+// AdoptSystem puts the staged credentials in the place of the old ones; both are good until DropSystem. A credential that was not
+// minted anew goes.
 func (d *Dir) AdoptSystem() error {
 	var note systemNote
 	begun, err := d.readNote(systemNoteRel(), &note)
