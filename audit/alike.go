@@ -54,7 +54,7 @@ func (a *auditor) judgeAlike(p *Principal) bool {
 	if m == nil {
 		return false
 	}
-	class, ok := m.class(p)
+	class, ok := m.class(p, a.spaces(p))
 	if !ok {
 		return false
 	}

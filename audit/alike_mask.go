@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -28,19 +29,21 @@ func (a *auditor) maskOf(p *Principal) mask {
 			value = strings.TrimPrefix(p.inboxPrefix(), inboxPrefix+"_")
 		}
 		if param.Type.Kind == contract.TypeScalar && isToken(value) && asToken(param, value) == value && !a.compared(profile, param.Name) {
-			m = a.masked(m, value, param.Type.Grammar)
+			m = a.masked(m, p.Space, value, param.Type.Grammar)
 		}
 	}
 	return m
 }
 
 // masked adds the words of a value that mean nothing but the holder, where the grammar takes the value with and without the mask. No check
-// asks another grammar of it.
-func (a *auditor) masked(m mask, value string, g *contract.Grammar) mask {
+// asks another grammar of it, but for that of spaces, which a class states.
+func (a *auditor) masked(m mask, space, value string, g *contract.Grammar) mask {
 	if a.meanings == nil {
 		a.meanings = meaningsOf(a.cfg.Contract)
 	}
 	fits := func(text string) bool { return g == nil || compile.CheckGrammar(g, text) == nil }
+	ofSpace := meanings{}
+	ofSpace.add(space)
 	if !fits(value) {
 		return m
 	}
@@ -48,7 +51,7 @@ func (a *auditor) masked(m mask, value string, g *contract.Grammar) mask {
 		wider := m
 		for start, end := range runs(value) {
 			word := value[start:end]
-			if len(wider) == len(standIns) || a.meanings.has(word) || wider.knows(word) {
+			if len(wider) == len(standIns) || a.meanings.has(word) || ofSpace[word] || wider.knows(word) {
 				continue
 			}
 			if other := alike(word, standIns[len(wider)], first); !a.meanings.has(other) && !wider.knows(other) {
@@ -66,24 +69,24 @@ func (m mask) knows(word string) bool {
 	return slices.ContainsFunc(m, func(r renaming) bool { return r.own == word || r.other == word })
 }
 
-// hide puts the stand-ins into a text, in place; false where one stands there already, and could not be told from what it stands for.
-func (m mask) hide(text []byte) bool {
+// hide puts the stand-ins into a text, in place; false where one stands there already, as a word or within one that a row writes it into,
+// and could not be told from what it stands for.
+func (m mask) hide(text []byte) (told bool) {
+	told = true
 	for start, end := range runs(text) {
 		word := text[start:end]
 		for i := range m {
-			if len(m[i].own) != len(word) {
+			if len(word) < len(m[i].own) {
 				continue
 			}
-			if string(word) == m[i].other {
-				return false
-			}
-			if string(word) == m[i].own {
+			if len(word) == len(m[i].own) && string(word) == m[i].own {
 				copy(word, m[i].other)
 				break
 			}
+			told = told && !bytes.Contains(word, []byte(m[i].other))
 		}
 	}
-	return true
+	return told
 }
 
 func (m mask) hidden(text string) string {
@@ -101,8 +104,12 @@ func (m mask) shown(text string) string {
 	return back.hidden(text)
 }
 
-// class is the text of everything that the verdict on a credential depends on, masked; false where masking it loses something.
-func (m mask) class(p *Principal) ([]byte, bool) {
+// maxClass bounds the text of a class: what is larger is no credential of a fleet, and is not kept.
+const maxClass = 64 << 10
+
+// class is the text of everything that the verdict on a credential depends on, masked; false where masking it loses something. No two
+// credentials that differ in anything else have one text: all is counted, the text itself at the end.
+func (m mask) class(p *Principal, spaces []string) ([]byte, bool) {
 	text, lengths := make([]byte, 0, 8<<10), make([]byte, 0, 512)
 	put := func(t string) {
 		text = append(append(text, t...), '\n')
@@ -111,6 +118,11 @@ func (m mask) class(p *Principal) ([]byte, bool) {
 	for _, t := range []string{p.Profile, p.Space, p.Account, p.Trust, p.Inbox} {
 		put(t)
 	}
+	lengths = binary.AppendUvarint(lengths, uint64(len(spaces)))
+	for _, space := range spaces {
+		put(space)
+	}
+	lengths = binary.AppendUvarint(lengths, uint64(len(p.tags)))
 	for _, name := range contract.SortedKeys(p.tags) {
 		put(name)
 		put(p.tags[name])
@@ -125,8 +137,9 @@ func (m mask) class(p *Principal) ([]byte, bool) {
 			}
 		}
 	}
-	ok := m.hide(text)
-	return append(text, lengths...), ok
+	size := uint64(len(text))
+	ok := size <= maxClass && m.hide(text)
+	return binary.BigEndian.AppendUint64(append(text, lengths...), size), ok
 }
 
 func bit(set bool) byte {
@@ -139,7 +152,10 @@ func bit(set bool) byte {
 // principal is the masked credential, of which nothing is left but what its class says.
 func (m mask) principal(p *Principal) *Principal {
 	q := &Principal{Name: maskedName, File: maskedFile, Profile: p.Profile, Trust: p.Trust, System: p.System, Space: p.Space, Account: p.Account,
-		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags)}
+		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags), in: slices.Clone(p.in)}
+	for i, space := range q.in {
+		q.in[i] = m.hidden(space)
+	}
 	q.Pub, q.Sub = m.direction(&p.Pub), m.direction(&p.Sub)
 	return q
 }
