@@ -22,6 +22,9 @@ func (a *auditor) maskOf(p *Principal) mask {
 	if profile == nil || a.ruling != nil || p.claims == nil || p.conf != nil || p.Token.Scoped || !a.isSpace(p.Space) || len(p.doubts)+len(p.Ignored) > 0 {
 		return nil
 	}
+	if len(a.spaces(p)) > 1 {
+		return nil // what it names besides its own may be a space by its name alone
+	}
 	m, stated := make(mask, 0, len(standIns)), a.stated(p, profile)
 	for _, param := range profile.Params {
 		value := stated[param.Name]
@@ -100,6 +103,9 @@ func (m mask) shown(text string) string {
 	return back.hidden(text)
 }
 
+// maxClass bounds the text of a class: what is larger is no credential of a fleet, and is not kept.
+const maxClass = 64 << 10
+
 // class is the text of everything that [mask.principal] gives to the masked credential, masked, so that two of one class are the same
 // masked credential: each list has its count and each text its length. False where a stand-in stands there already, be it within a word,
 // and could not be told from what it stands for.
@@ -128,6 +134,9 @@ func (m mask) class(p *Principal) ([]byte, bool) {
 			}
 		}
 	}
+	if len(text) > maxClass {
+		return nil, false
+	}
 	for i := range m {
 		if bytes.Contains(text, []byte(m[i].other)) {
 			return nil, false
@@ -147,7 +156,10 @@ func bit(set bool) byte {
 // principal is the masked credential, of which nothing is left but what its class says.
 func (m mask) principal(p *Principal) *Principal {
 	q := &Principal{Name: maskedName, File: maskedFile, Profile: p.Profile, Trust: p.Trust, System: p.System, Space: p.Space, Account: p.Account,
-		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags)}
+		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags), in: slices.Clone(p.in)}
+	for i, space := range q.in {
+		q.in[i] = m.hidden(space)
+	}
 	q.Pub, q.Sub = m.direction(&p.Pub), m.direction(&p.Sub)
 	return q
 }

@@ -18,9 +18,9 @@ type fixturesCmd struct {
 
 // fixturesFlags say which fixtures, where they stand, and what time it is.
 type fixturesFlags struct {
-	Path     string    `arg:"" optional:"" default:"./fixtures/jwt" help:"Directory of the fixtures. Default: ./fixtures/jwt." type:"path"`
-	Contract string    `default:"cotal-v0.5" help:"Contract: an embedded name, or a directory. Default: cotal-v0.5." placeholder:"NAME|DIR"`
-	Now      time.Time `help:"Time to take for now; it must not be before the epoch of the fixtures. Default: the clock." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Path     string     `arg:"" optional:"" default:"./fixtures/jwt" help:"Directory of the fixtures. Default: ./fixtures/jwt." type:"path"`
+	Contract string     `default:"cotal-v0.5" help:"Contract: an embedded name, or a directory. Default: cotal-v0.5." placeholder:"NAME|DIR"`
+	Now      *time.Time `help:"Time to take for now; it must not be before the epoch of the fixtures. Default: the clock." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
 }
 
 // build makes the fixtures of the contract.
@@ -29,9 +29,9 @@ func (f fixturesFlags) build(a *app) (*fixtures.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := f.Now
-	if now.IsZero() {
-		now = a.now()
+	now := a.now()
+	if f.Now != nil {
+		now = *f.Now
 	}
 	if err := fixtures.CheckClock(ct, now); err != nil {
 		return nil, refused(err, "")

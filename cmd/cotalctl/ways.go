@@ -73,7 +73,8 @@ func (o order) scopedSize(issuer *mint.Issuer, r mint.Request) (int, bool) {
 		return 0, false
 	}
 	r.Scoped, r.Name = true, ""
-	if r.Tags, err = scopedTags(t, scope, o.input.UserKey); err != nil {
+	o.template = t
+	if r.Tags, err = o.tags(scope); err != nil {
 		return 0, false
 	}
 	claims, err := issuer.Claims(r)

@@ -58,6 +58,9 @@ func (d *Dir) AcquireBroker(ctx context.Context, wait time.Duration) (*BrokerLoc
 
 // tryBroker is one attempt of AcquireBroker.
 func (d *Dir) tryBroker(ctx context.Context) (*BrokerLock, *Running, error) {
+	if err := regular(d.join(brokerLock)); err != nil {
+		return nil, nil, fmt.Errorf("broker lock: %w", err)
+	}
 	l := flock.New(d.join(brokerLock), flock.SetPermissions(fileMode))
 	ok, err := l.TryLock()
 	if err != nil {

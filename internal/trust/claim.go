@@ -67,7 +67,7 @@ func readPID(path string) (claim, error) {
 	if err != nil {
 		return claim{}, err
 	}
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return claim{}, err
 	}
@@ -84,7 +84,7 @@ func (d *Dir) readPorts(name string) (claim, error) {
 	if err != nil {
 		return claim{}, err
 	}
-	text, err := os.ReadFile(d.join(name))
+	text, err := readRegular(d.join(name))
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return claim{}, err
 	}
@@ -183,7 +183,7 @@ func (d *Dir) serves(p process, exe string) answer {
 		}
 		config = filepath.Join(p.cwd, config)
 	}
-	text, err := os.ReadFile(config)
+	text, err := readRegular(config)
 	if err != nil {
 		return unknown
 	}

@@ -101,6 +101,9 @@ func notMade(path string) error {
 // Lock takes the exclusive lock for edits; it waits until ctx ends. Only one Lock of one Dir is held at a time. The returned
 // function releases it and may be called more than once.
 func (d *Dir) Lock(ctx context.Context) (unlock func(), err error) {
+	if err := regular(d.join(lockFile)); err != nil { // opening a pipe waits for whoever writes to it, whatever ctx says
+		return nil, fmt.Errorf("lock: %w", err)
+	}
 	l := flock.New(d.join(lockFile), flock.SetPermissions(fileMode))
 	if ok, err := l.TryLockContext(ctx, lockRetry); !ok {
 		if ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func (d *Dir) write(rel string, data []byte) (bool, error) {
 	if !d.held.Load() {
 		return false, fmt.Errorf("%s: %w", rel, ErrNotLocked)
 	}
-	old, err := os.ReadFile(d.join(rel))
+	old, err := readRegular(d.join(rel))
 	if err == nil && bytes.Equal(old, data) {
 		return false, nil
 	}
@@ -138,10 +139,7 @@ func isTemp(name string) bool {
 
 // readFile reads a file of the directory; one that is absent is ErrNotFound.
 func (d *Dir) readFile(rel string) ([]byte, error) {
-	if info, err := os.Stat(d.join(rel)); err == nil && !info.Mode().IsRegular() { // a pipe would block
-		return nil, fmt.Errorf("%s: got %s, want a regular file", d.join(rel), info.Mode().Type())
-	}
-	data, err := os.ReadFile(d.join(rel))
+	data, err := readRegular(d.join(rel))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", d.join(rel), ErrNotFound)
 	}
@@ -149,6 +147,37 @@ func (d *Dir) readFile(rel string) ([]byte, error) {
 		return nil, fmt.Errorf("read: %w", err)
 	}
 	return data, nil
+}
+
+// maxFile bounds what is read of one file: many times what the largest record or account of a space comes to.
+const maxFile = 16 << 20
+
+// readRegular reads a regular file of at most maxFile bytes: a pipe would block, a device never end.
+func readRegular(path string) ([]byte, error) {
+	if err := regular(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s: got more than %d bytes, want less", path, maxFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// regular refuses what is there and no regular file.
+func regular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: got %s, want a regular file", path, info.Mode().Type())
+	}
+	return nil
 }
 
 func (d *Dir) exists(rel string) (bool, error) {
