@@ -20,8 +20,8 @@ func (s *serverConf) accountOf(u *confUser) *confAccount {
 
 // claims are what an account's JWT would say of its mappings: users are joined to them alike.
 func (acc *confAccount) claims() *jwt.AccountClaims {
-	c := jwt.NewAccountClaims(acc.name)
-	c.Name = acc.name
+	c := &jwt.AccountClaims{ClaimsData: jwt.ClaimsData{Subject: acc.name, Name: acc.name}} // the library makes none without a name
+	c.Mappings = jwt.Mapping{}
 	for _, m := range acc.mappings {
 		from := jwt.Subject(m.from)
 		c.Mappings[from] = append(c.Mappings[from], jwt.WeightedMapping{Subject: jwt.Subject(m.to)})
