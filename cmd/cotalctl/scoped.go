@@ -278,12 +278,13 @@ func (w *spaceWork) scopeOf(k trust.ScopedKey) (*jwt.UserScope, error) {
 	return t.Scope(k.Key, k.Name, "profile "+k.Profile+" of "+w.contract.Name, w.contract.Profiles[k.Profile]), nil
 }
 
-// scopeDiff says which entries of a template change, in its four lists.
+// scopeDiff says which entries of a template change, in its four lists, and what that does to those who hold it.
 func scopeDiff(claims *jwt.AccountClaims, next *jwt.UserScope) []string {
 	var was jwt.Permissions
+	held := false
 	if scope, _ := claims.SigningKeys.GetScope(next.Key); scope != nil {
 		if us, ok := scope.(*jwt.UserScope); ok {
-			was = us.Template.Permissions
+			was, held = us.Template.Permissions, true
 		}
 	}
 	out := []string{}
@@ -303,6 +304,9 @@ func scopeDiff(claims *jwt.AccountClaims, next *jwt.UserScope) []string {
 				out = append(out, l.name+": - "+e)
 			}
 		}
+	}
+	if held && len(out) > 0 {
+		out = append(out, "users of the key: are disconnected")
 	}
 	return out
 }
