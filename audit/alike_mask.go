@@ -23,7 +23,7 @@ func (a *auditor) maskOf(p *Principal) mask {
 		return nil
 	}
 	if len(a.spaces(p)) > 1 {
-		return nil // what it names besides its own may be a space by its name alone
+		return nil // what it names besides its own, which is never masked, may be a space by its name alone
 	}
 	m, stated := make(mask, 0, len(standIns)), a.stated(p, profile)
 	for _, param := range profile.Params {
@@ -156,10 +156,7 @@ func bit(set bool) byte {
 // principal is the masked credential, of which nothing is left but what its class says.
 func (m mask) principal(p *Principal) *Principal {
 	q := &Principal{Name: maskedName, File: maskedFile, Profile: p.Profile, Trust: p.Trust, System: p.System, Space: p.Space, Account: p.Account,
-		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags), in: slices.Clone(p.in)}
-	for i, space := range q.in {
-		q.in[i] = m.hidden(space)
-	}
+		Inbox: m.hidden(p.Inbox), Token: &Token{}, Identity: m.values(p.Identity), tags: m.values(p.tags), in: p.in}
 	q.Pub, q.Sub = m.direction(&p.Pub), m.direction(&p.Sub)
 	return q
 }

@@ -90,30 +90,7 @@ func TestMinimizeDecidesAlike(t *testing.T) {
 		pub, sub := Minimize(grants)
 		before, after := raw(grants), subject.Permissions{Pub: compiled(pub), Sub: compiled(sub)}
 		dropped += len(grants) - len(pub.Allow) - len(pub.Deny) - len(sub.Allow) - len(sub.Deny)
-		for _, s := range subjects {
-			operations++
-			if x, y := before.CanPublish(s).Allowed, after.CanPublish(s).Allowed; x != y {
-				t.Fatalf("publish %s: raw %t, minimized %t", s, x, y)
-			}
-		}
-		for _, s := range subs {
-			for _, q := range []string{"", "q", "v.1", "other"} {
-				operations++
-				x := before.CanSubscribe(s, q).Allowed
-				if y := after.CanSubscribe(s, q).Allowed; x != y {
-					t.Fatalf("subscribe %s %q: raw %t, minimized %t", s, q, x, y)
-				}
-				if !x {
-					continue
-				}
-				for _, m := range subjects {
-					operations++
-					if x, y := before.Delivers(s, q, m), after.Delivers(s, q, m); x != y {
-						t.Fatalf("delivery of %s on %s %q: raw %t, minimized %t", m, s, q, x, y)
-					}
-				}
-			}
-		}
+		operations += alike(t, before, after, nil, subjects, subs)
 		for _, l := range []List{pub, sub} {
 			checkRows(t, grants, l)
 		}

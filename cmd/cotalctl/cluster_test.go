@@ -26,23 +26,30 @@ func cluster(t *testing.T, d *trust.Dir) ([]*server.Server, string) {
 	for i := range n {
 		opts := nodeOptions(t, d, fmt.Sprintf("n%d", i+1), routes[i])
 		opts.Routes = routes
-		s, err := server.NewServer(opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-			s.AccountResolver().Close()
-		})
-		if !s.ReadyForConnections(patience) {
-			t.Fatalf("server %s is not ready", opts.ServerName)
-		}
+		s := startNode(t, opts)
 		servers, urls = append(servers, s), append(urls, s.ClientURL())
 	}
 	natstest.AwaitLeader(t, servers)
 	return servers, strings.Join(urls, ",")
+}
+
+// startNode starts a server that is stopped with the test.
+func startNode(t *testing.T, opts *server.Options) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+		s.AccountResolver().Close()
+	})
+	if !s.ReadyForConnections(patience) {
+		t.Fatalf("server %s is not ready", opts.ServerName)
+	}
+	return s
 }
 
 // nodeOptions is the configuration of the directory with stores of its own and a cluster port.

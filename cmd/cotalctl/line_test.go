@@ -24,19 +24,7 @@ func TestControlLineIsNamed(t *testing.T) {
 	opts := nodeOptions(t, d, "n1", freeRoutes(t, 1)[0])
 	opts.MaxControlLine, opts.Cluster = 2048, server.ClusterOpts{}
 	asked := opts.Clone()
-	s, err := server.NewServer(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-		s.AccountResolver().Close()
-	})
-	if !s.ReadyForConnections(patience) {
-		t.Fatal("the server is not ready")
-	}
+	s := startNode(t, opts)
 	provision := []string{"provision", "space", "main", "--dir", dir, "--server", s.ClientURL(), "--timeout", patience.String()}
 	_, stderr := command(t, 1, provision...)
 	m := regexp.MustCompile(`(?:larger than the server's max_control_line, got (\d+) bytes|a CONNECT line of (\d+) bytes was being written)`).FindStringSubmatch(stderr)
