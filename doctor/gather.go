@@ -26,6 +26,7 @@ type Options struct {
 	Timeout  time.Duration  // of the whole gathering; 0: DefaultTimeout
 	Servers  int            // servers expected in the connection's cluster; 0: unknown. More answers than that are still taken
 	Clusters map[string]int // the same for each further cluster by name
+	Accounts []Account      // that are looked into
 	Identify bool           // each server's own address is dialed, to see which server is there
 	TLS      *tls.Config    // of these dials, for servers that require TLS; nil: the system's certificate authorities
 	// Addresses are where servers are reached from here, by name, where what they say of themselves does not hold here.
@@ -101,8 +102,11 @@ func newGathering(nc *nats.Conn, o Options) *gathering {
 		Leafz:      newRound[Leafz]("LEAFZ"),
 		User:       Round[User]{Subject: SubjectUserInfo, Answers: []Answer[User]{}},
 		Identities: []Identity{},
+		Accounts:   []AccountView{},
 	}
-	g.rounds = g.snap.rounds()
+	for _, a := range o.Accounts {
+		g.snap.Accounts = append(g.snap.Accounts, AccountView{Name: a.Name, Key: a.Key})
+	}
 	return g
 }
 
@@ -118,8 +122,8 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
-	for i, r := range g.rounds {
-		if err := g.nc.PublishRequest(r.subject(), g.inbox+"."+strconv.Itoa(i), r.body()); err != nil {
+	for _, r := range g.snap.rounds() {
+		if err := g.ask(r); err != nil {
 			return g.lost(err)
 		}
 	}
@@ -127,6 +131,12 @@ func (g *gathering) run(ctx context.Context) error {
 		return g.lost(err)
 	}
 	return g.collect(ctx, sub)
+}
+
+// ask sends the request of a round; from now on the gathering awaits an answer of every server.
+func (g *gathering) ask(r round) error {
+	g.rounds = append(g.rounds, r)
+	return g.nc.PublishRequest(r.subject(), g.inbox+"."+strconv.Itoa(len(g.rounds)-1), r.body())
 }
 
 // watchRefusals has permission errors, which are asynchronous, arrive as events; the returned function ends that. A full queue
@@ -242,7 +252,7 @@ func (g *gathering) take(ctx context.Context, m *nats.Msg) {
 		return
 	}
 	r.take(m.Data, g.o.Now().Sub(g.begun))
-	if i == 0 {
+	if r == round(&g.snap.Varz) {
 		g.prove(ctx)
 	}
 	g.progress()

@@ -22,6 +22,7 @@ type Snapshot struct {
 	Gatewayz    Round[Gatewayz] `json:"gatewayz"`
 	Leafz       Round[Leafz]    `json:"leafz"`
 	Identities  []Identity      `json:"identities"` // by server name and address; empty where nobody dialed
+	Accounts    []AccountView   `json:"accounts"`   // that were looked into, in the order of the options
 }
 
 // Write writes the snapshot as indented JSON; the same snapshot gives the same bytes.
@@ -57,5 +58,9 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 
 // rounds are the fan-out requests of a snapshot, in the order in which they are sent.
 func (s *Snapshot) rounds() []round {
-	return []round{&s.Varz, &s.Routez, &s.Gatewayz, &s.Leafz, &s.User}
+	out := []round{&s.Varz, &s.Routez, &s.Gatewayz, &s.Leafz, &s.User}
+	for i := range s.Accounts {
+		out = append(out, s.Accounts[i].rounds()...)
+	}
+	return out
 }
