@@ -17,6 +17,8 @@ type Floors struct {
 type Expect struct {
 	Servers  int            // servers of the connection's cluster; 0: the answers must prove their own completeness
 	Clusters map[string]int // the same for each further cluster by name
+
+	Credentials []Credential // files that the operator keeps
 }
 
 // judging is what a check reads.
@@ -35,7 +37,7 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), credentialChecks(), activeChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }
