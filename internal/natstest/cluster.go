@@ -177,23 +177,34 @@ func awaitRoutes(t testing.TB, servers []*Server) {
 func awaitGateways(t testing.TB, clusters []Cluster, servers [][]*Server) {
 	t.Helper()
 	Await(t, func() string {
+		gatewayz := make([][]server.Gatewayz, len(clusters))
 		for i, own := range servers {
-			inbound := map[string]int{}
 			for _, s := range own {
-				g := must(s.Gatewayz(nil))(t)
-				if got := len(g.OutboundGateways); got != len(clusters)-1 {
-					return fmt.Sprintf("outbound gateways of %s: got %d, want %d", s.Name(), got, len(clusters)-1)
-				}
-				for name, conns := range g.InboundGateways {
-					inbound[name] += len(conns)
-				}
-			}
-			for j, remote := range clusters {
-				if i != j && inbound[remote.Name] != remote.Size {
-					return fmt.Sprintf("gateways from %s into %s: got %d, want %d", remote.Name, clusters[i].Name, inbound[remote.Name], remote.Size)
-				}
+				gatewayz[i] = append(gatewayz[i], *must(s.Gatewayz(nil))(t))
 			}
 		}
-		return ""
+		return missingGateways(clusters, gatewayz)
 	})
+}
+
+// missingGateways judges what the servers of each cluster say. A server has one gateway out to each other cluster, to any server of
+// it: of those that come in, only the sum over a cluster is known.
+func missingGateways(clusters []Cluster, gatewayz [][]server.Gatewayz) string {
+	for i, own := range gatewayz {
+		inbound := map[string]int{}
+		for k, g := range own {
+			if got := len(g.OutboundGateways); got != len(clusters)-1 {
+				return fmt.Sprintf("outbound gateways of %s%d: got %d, want %d", clusters[i].Name, k+1, got, len(clusters)-1)
+			}
+			for name, conns := range g.InboundGateways {
+				inbound[name] += len(conns)
+			}
+		}
+		for j, remote := range clusters {
+			if i != j && inbound[remote.Name] != remote.Size {
+				return fmt.Sprintf("gateways from %s into %s: got %d, want %d", remote.Name, clusters[i].Name, inbound[remote.Name], remote.Size)
+			}
+		}
+	}
+	return ""
 }

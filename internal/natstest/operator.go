@@ -18,6 +18,7 @@ type operator struct {
 	claims   *jwt.OperatorClaims
 	resolver *server.MemAccResolver
 	system   *Account
+	accounts []*Account // in the order of their making
 }
 
 func newOperator(t testing.TB) *operator {
@@ -52,6 +53,7 @@ func (o *operator) account(t testing.TB, name string, edit ...func(*jwt.AccountC
 		f(a.Claims)
 	}
 	a.store(t)
+	o.accounts = append(o.accounts, a)
 	return a
 }
 
