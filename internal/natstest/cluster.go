@@ -99,9 +99,13 @@ func inner(servers []*Server) []*server.Server {
 
 // nextPort walks through ports below those that the kernel gives to outgoing connections: none of these takes a port between
 // the probe and the server's own listen. The random start keeps test binaries that run side by side apart.
-var nextPort atomic.Int64
+var nextPort = startPort()
 
-func init() { nextPort.Store(rand.Int64N(portSpan)) }
+func startPort() *atomic.Int64 {
+	var n atomic.Int64
+	n.Store(rand.Int64N(portSpan))
+	return &n
+}
 
 const firstPort, portSpan = 10_000, 20_000
 

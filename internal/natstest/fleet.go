@@ -141,7 +141,10 @@ func (f *Fleet) launch(t testing.TB) error {
 			if len(sites) == 1 {
 				name = fmt.Sprintf("n%d", k+1)
 			}
-			text := s.routes(k)
+			text := ""
+			if len(sites) > 1 || s.Size > 1 { // JetStream with a gateway wants routes, be it to itself
+				text = s.routes(k)
+			}
 			if len(sites) > 1 {
 				text += s.gateway(k, sites)
 			}
@@ -221,9 +224,6 @@ type site struct {
 }
 
 func (s site) routes(i int) string {
-	if s.Size == 1 {
-		return ""
-	}
 	return fmt.Sprintf("cluster: { name: %q, listen: \"127.0.0.1:%d\", routes: [%s] }\n", s.Name, s.routePorts[i], quoted("nats-route", s.routePorts))
 }
 
