@@ -10,3 +10,9 @@ func (p *Process) Freeze() {
 
 // Thaw has nothing to do where Freeze skips.
 func (p *Process) Thaw() {}
+
+// Reload skips the test: the server is told by a signal.
+func (p *Process) Reload() {
+	p.t.Helper()
+	p.t.Skip("a server reloads by a signal on Unix only")
+}
