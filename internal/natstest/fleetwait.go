@@ -39,7 +39,7 @@ func (f *Fleet) awaitWhole(t testing.TB) {
 		if what := f.missingGateways(t, nc, answers); what != "" {
 			return what
 		}
-		return missingPeers(varz, servers)
+		return missingLeader(varz, servers)
 	})
 }
 
@@ -72,26 +72,14 @@ func (f *Fleet) missingGateways(t testing.TB, nc *nats.Conn, answers int) string
 	return missingGateways(f.layout.Clusters, own)
 }
 
-// missingPeers judges the peers by the leader alone: the others do not know of each other.
-func missingPeers(varz map[string]server.Varz, servers int) string {
+func missingLeader(varz map[string]server.Varz, servers int) string {
 	if servers == 1 {
 		return "" // it has no meta group
 	}
 	for name, v := range varz {
-		meta := v.JetStream.Meta
-		if meta == nil || meta.Leader != name {
-			continue
+		if meta := v.JetStream.Meta; meta != nil && meta.Leader == name {
+			return missingPeers(meta, servers)
 		}
-		current := 1
-		for _, r := range meta.Replicas {
-			if r.Current && !r.Offline {
-				current++
-			}
-		}
-		if current == servers {
-			return ""
-		}
-		return fmt.Sprintf("JetStream peers that are current: got %d, want %d", current, servers)
 	}
 	return "a JetStream leader"
 }
