@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -147,9 +148,10 @@ func Await(t testing.TB, missing func() string) {
 	}
 }
 
-// AwaitLeader returns once one server leads JetStream, knows all of them as its peers and finds them current.
+// AwaitLeader returns once one server leads JetStream, knows all of them that run it as its peers and finds them current.
 func AwaitLeader(t testing.TB, servers []*server.Server) {
 	t.Helper()
+	servers = slices.DeleteFunc(slices.Clone(servers), func(s *server.Server) bool { return !s.JetStreamEnabled() })
 	Await(t, func() string {
 		for _, s := range servers {
 			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {

@@ -39,7 +39,7 @@ func (f *Fleet) awaitWhole(t testing.TB) {
 		if what := f.missingGateways(t, nc, answers); what != "" {
 			return what
 		}
-		return missingLeader(varz, servers)
+		return missingLeader(varz)
 	})
 }
 
@@ -72,16 +72,26 @@ func (f *Fleet) missingGateways(t testing.TB, nc *nats.Conn, answers int) string
 	return missingGateways(f.layout.Clusters, own)
 }
 
-func missingLeader(varz map[string]server.Varz, servers int) string {
-	if servers == 1 {
-		return "" // it has no meta group
-	}
+// missingLeader looks for the leader among the servers that run JetStream.
+func missingLeader(varz map[string]server.Varz) string {
+	running, leader := 0, (*server.MetaClusterInfo)(nil)
 	for name, v := range varz {
+		if v.JetStream.Config == nil {
+			continue
+		}
+		running++
 		if meta := v.JetStream.Meta; meta != nil && meta.Leader == name {
-			return missingPeers(meta, servers)
+			leader = meta
 		}
 	}
-	return "a JetStream leader"
+	switch {
+	case running < 2: // no group is formed
+		return ""
+	case leader == nil:
+		return "a JetStream leader"
+	default:
+		return missingPeers(leader, running)
+	}
 }
 
 // ask returns the answers of n servers by server name, or what is missing.
