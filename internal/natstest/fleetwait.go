@@ -39,7 +39,11 @@ func (f *Fleet) awaitWhole(t testing.TB) {
 		if what := f.missingGateways(t, nc, answers); what != "" {
 			return what
 		}
+<<<<<<< HEAD
 		return missingPeers(varz, servers)
+=======
+		return missingLeader(varz)
+>>>>>>> harness
 	})
 }
 
@@ -72,6 +76,7 @@ func (f *Fleet) missingGateways(t testing.TB, nc *nats.Conn, answers int) string
 	return missingGateways(f.layout.Clusters, own)
 }
 
+<<<<<<< HEAD
 // missingPeers judges the peers by the leader alone: the others do not know of each other.
 func missingPeers(varz map[string]server.Varz, servers int) string {
 	if servers == 1 {
@@ -94,6 +99,28 @@ func missingPeers(varz map[string]server.Varz, servers int) string {
 		return fmt.Sprintf("JetStream peers that are current: got %d, want %d", current, servers)
 	}
 	return "a JetStream leader"
+=======
+// missingLeader looks for the leader among the servers that run JetStream.
+func missingLeader(varz map[string]server.Varz) string {
+	running, leader := 0, (*server.MetaClusterInfo)(nil)
+	for name, v := range varz {
+		if v.JetStream.Config == nil {
+			continue
+		}
+		running++
+		if meta := v.JetStream.Meta; meta != nil && meta.Leader == name {
+			leader = meta
+		}
+	}
+	switch {
+	case running < 2: // no group is formed
+		return ""
+	case leader == nil:
+		return "a JetStream leader"
+	default:
+		return missingPeers(leader, running)
+	}
+>>>>>>> harness
 }
 
 // ask returns the answers of n servers by server name, or what is missing.

@@ -1,6 +1,10 @@
 package natstest_test
 
 import (
+<<<<<<< HEAD
+=======
+	"net"
+>>>>>>> harness
 	"strings"
 	"testing"
 	"time"
@@ -63,3 +67,26 @@ func TestProcessesOfSuperclusterWithLeaf(t *testing.T) {
 		t.Errorf("servers that answer, with their clusters (-want +got):\n%s", diff)
 	}
 }
+<<<<<<< HEAD
+=======
+
+func TestProcessesTryOtherPorts(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	tries := 0
+	f := natstest.StartProcesses(t, 1, func(_, config string) string {
+		if tries++; tries == 1 {
+			config = strings.Replace(config, "127.0.0.1:-1", taken.Addr().String(), 1)
+		}
+		return config
+	})
+	f.Server(t, "n1").Connect(t, f.Account.User(t, jwt.Permissions{}))
+	if tries != 2 {
+		t.Errorf("tries: got %d, want 2", tries)
+	}
+}
+>>>>>>> harness
