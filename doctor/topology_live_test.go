@@ -34,7 +34,7 @@ func TestSuperclusterAndLeaf(t *testing.T) {
 	natstest.Answering(t, nc, 5)
 
 	start := time.Now()
-	snap := gather(t, nc, doctor.Options{Timeout: 3*time.Second, Identify: true, Progress: func(d, k int, w string) { t.Log(d, k, w) }})
+	snap := gather(t, nc, doctor.Options{Timeout: 3 * time.Second, Identify: true, Progress: func(d, k int, w string) { t.Log(d, k, w) }})
 	if d := time.Since(start); d > 2500*time.Millisecond {
 		t.Errorf("a complete answer took %v: the gathering waits for its timeout", d)
 	}

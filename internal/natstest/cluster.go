@@ -5,10 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
-<<<<<<< HEAD
-=======
 	"slices"
->>>>>>> harness
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -151,15 +148,6 @@ func Await(t testing.TB, missing func() string) {
 	}
 }
 
-<<<<<<< HEAD
-// AwaitLeader returns once one server leads JetStream and knows all of them as its peers.
-func AwaitLeader(t testing.TB, servers []*server.Server) {
-	t.Helper()
-	Await(t, func() string {
-		for _, s := range servers {
-			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
-				return ""
-=======
 // AwaitLeader returns once one server leads JetStream, knows all of them that run it as its peers and finds them current.
 func AwaitLeader(t testing.TB, servers []*server.Server) {
 	t.Helper()
@@ -168,15 +156,12 @@ func AwaitLeader(t testing.TB, servers []*server.Server) {
 		for _, s := range servers {
 			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
 				return missingPeers(must(s.Jsz(nil))(t).Meta, len(servers))
->>>>>>> harness
 			}
 		}
 		return fmt.Sprintf("a JetStream leader with %d peers", len(servers))
 	})
 }
 
-<<<<<<< HEAD
-=======
 // missingPeers judges what the leader says of its peers; of the others, each knows the leader alone.
 func missingPeers(meta *server.MetaClusterInfo, servers int) string {
 	current := 1
@@ -193,7 +178,6 @@ func missingPeers(meta *server.MetaClusterInfo, servers int) string {
 	return fmt.Sprintf("JetStream peers that are current: got %d, want %d", current, servers)
 }
 
->>>>>>> harness
 // awaitRoutes returns once every server has a route to every other.
 func awaitRoutes(t testing.TB, servers []*Server) {
 	t.Helper()

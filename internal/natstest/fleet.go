@@ -137,50 +137,18 @@ func (f *Fleet) launch(t testing.TB) error {
 	leafPort := freePorts(t, 1)[0]
 	for i, s := range sites {
 		for k := range s.Size {
-<<<<<<< HEAD
-			name := s.Name + strconv.Itoa(k+1)
-			if len(sites) == 1 {
-				name = fmt.Sprintf("n%d", k+1)
-			}
-			text := ""
-			if len(sites) > 1 || s.Size > 1 { // JetStream with a gateway wants routes, be it to itself
-				text = s.routes(k)
-			}
-			if len(sites) > 1 {
-				text += s.gateway(k, sites)
-			}
-			if f.layout.Leaf != "" && i == 0 && k == 0 {
-				text += fmt.Sprintf("leafnodes: { listen: \"127.0.0.1:%d\" }\n", leafPort)
-			}
-			p, err := f.run(t, name, true, text)
-			if err != nil {
-				return err
-			}
-			f.Clusters[i] = append(f.Clusters[i], p)
-=======
 			name, text := s.member(k, sites)
 			if f.layout.Leaf != "" && i == 0 && k == 0 {
 				text += fmt.Sprintf("leafnodes: { listen: \"127.0.0.1:%d\" }\n", leafPort)
 			}
 			f.Clusters[i] = append(f.Clusters[i], f.run(t, name, true, text))
->>>>>>> harness
 		}
 	}
 	if f.layout.Leaf != "" {
 		a := f.AccountNamed(t, f.layout.Leaf)
-<<<<<<< HEAD
-		remote := fmt.Sprintf("leafnodes: { remotes: [{ url: \"nats-leaf://127.0.0.1:%d\", account: %s, credentials: %q }] }\n",
-			leafPort, a.PublicKey(), a.leafUser(t).File(t))
-		p, err := f.run(t, "leaf", false, remote)
-		if err != nil {
-			return err
-		}
-		f.Leaf = p
-=======
 		f.Leaf = f.run(t, "leaf", false, fmt.Sprintf(
 			"leafnodes: { remotes: [{ url: \"nats-leaf://127.0.0.1:%d\", account: %s, credentials: %q }] }\n",
 			leafPort, a.PublicKey(), a.leafUser(t).File(t)))
->>>>>>> harness
 	}
 	for _, p := range f.All() {
 		if err := p.awaitReady(); err != nil {
@@ -191,11 +159,7 @@ func (f *Fleet) launch(t testing.TB) error {
 }
 
 // run writes the configuration of one server and starts it.
-<<<<<<< HEAD
-func (f *Fleet) run(t testing.TB, name string, jetStream bool, listeners string) (*Process, error) {
-=======
 func (f *Fleet) run(t testing.TB, name string, jetStream bool, listeners string) *Process {
->>>>>>> harness
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("server_name: %q\nlisten: \"127.0.0.1:-1\"\nmax_control_line: 65536\n", name)
@@ -226,11 +190,7 @@ func (f *Fleet) run(t testing.TB, name string, jetStream bool, listeners string)
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)
-<<<<<<< HEAD
-	return p, nil
-=======
 	return p
->>>>>>> harness
 }
 
 func (f *Fleet) kill() {
@@ -245,8 +205,6 @@ type site struct {
 	routePorts, gatewayPorts []int
 }
 
-<<<<<<< HEAD
-=======
 // member is the name of the i-th server of the site among all, and the part of its configuration that joins it to the others.
 func (s site) member(i int, all []site) (name, text string) {
 	if len(all) > 1 { // JetStream with a gateway wants routes, be it to itself
@@ -258,7 +216,6 @@ func (s site) member(i int, all []site) (name, text string) {
 	return fmt.Sprintf("n%d", i+1), text
 }
 
->>>>>>> harness
 func (s site) routes(i int) string {
 	return fmt.Sprintf("cluster: { name: %q, listen: \"127.0.0.1:%d\", routes: [%s] }\n", s.Name, s.routePorts[i], quoted("nats-route", s.routePorts))
 }

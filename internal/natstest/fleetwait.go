@@ -39,11 +39,7 @@ func (f *Fleet) awaitWhole(t testing.TB) {
 		if what := f.missingGateways(t, nc, answers); what != "" {
 			return what
 		}
-<<<<<<< HEAD
-		return missingPeers(varz, servers)
-=======
 		return missingLeader(varz)
->>>>>>> harness
 	})
 }
 
@@ -76,30 +72,6 @@ func (f *Fleet) missingGateways(t testing.TB, nc *nats.Conn, answers int) string
 	return missingGateways(f.layout.Clusters, own)
 }
 
-<<<<<<< HEAD
-// missingPeers judges the peers by the leader alone: the others do not know of each other.
-func missingPeers(varz map[string]server.Varz, servers int) string {
-	if servers == 1 {
-		return "" // it has no meta group
-	}
-	for name, v := range varz {
-		meta := v.JetStream.Meta
-		if meta == nil || meta.Leader != name {
-			continue
-		}
-		current := 1
-		for _, r := range meta.Replicas {
-			if r.Current && !r.Offline {
-				current++
-			}
-		}
-		if current == servers {
-			return ""
-		}
-		return fmt.Sprintf("JetStream peers that are current: got %d, want %d", current, servers)
-	}
-	return "a JetStream leader"
-=======
 // missingLeader looks for the leader among the servers that run JetStream.
 func missingLeader(varz map[string]server.Varz) string {
 	running, leader := 0, (*server.MetaClusterInfo)(nil)
@@ -120,7 +92,6 @@ func missingLeader(varz map[string]server.Varz) string {
 	default:
 		return missingPeers(leader, running)
 	}
->>>>>>> harness
 }
 
 // ask returns the answers of n servers by server name, or what is missing.

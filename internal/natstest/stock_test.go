@@ -1,10 +1,7 @@
 package natstest_test
 
 import (
-<<<<<<< HEAD
-=======
 	"net"
->>>>>>> harness
 	"strings"
 	"testing"
 	"time"
@@ -67,8 +64,6 @@ func TestProcessesOfSuperclusterWithLeaf(t *testing.T) {
 		t.Errorf("servers that answer, with their clusters (-want +got):\n%s", diff)
 	}
 }
-<<<<<<< HEAD
-=======
 
 func TestProcessesTryOtherPorts(t *testing.T) {
 	t.Parallel()
@@ -89,4 +84,3 @@ func TestProcessesTryOtherPorts(t *testing.T) {
 		t.Errorf("tries: got %d, want 2", tries)
 	}
 }
->>>>>>> harness
