@@ -23,8 +23,8 @@ func Fits(c *contract.Contract, p *contract.Profile, t *contract.Type, text stri
 		b.input.Values, b.probs = values, nil
 		return b.value(t, text, "") != nil && len(b.probs) == 0
 	}
-	if len(t.Own) == 0 || fits(values) {
-		return len(t.Own) > 0 || fits(values)
+	if fits(values) || len(t.Own) == 0 {
+		return len(b.probs) == 0
 	}
 	got := strings.Split(text, ".")
 	return slices.ContainsFunc(contract.Sorted(c.Kinds), func(k *contract.Kind) bool {
@@ -35,7 +35,7 @@ func Fits(c *contract.Contract, p *contract.Profile, t *contract.Type, text stri
 				mine[name] = got[i]
 			}
 		}
-		return k.Admitted(t) && fits(mine)
+		return fits(mine)
 	})
 }
 

@@ -99,7 +99,7 @@ func (g seg) value(c *contract.Contract, token string) (string, bool) {
 	switch {
 	case g.typ.Kind == contract.TypeMember:
 		for _, k := range contract.Sorted(c.Kinds) {
-			if k.Token() == token && k.Admitted(g.typ) {
+			if k.Token() == token {
 				return k.Name, true
 			}
 		}

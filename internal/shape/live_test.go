@@ -122,6 +122,7 @@ func TestProvisioned(t *testing.T) {
 		map[string]any{"record": map[string]any{"gid": "g2", "n": "0", "subtree": "svc.>"}}}})
 	declared, b := declare(t, c, "split"), newBroker(t, s)
 	b.unchanged(declared)
+	b.ephemerals(declared)
 	b.consumerEdits(declared)
 	b.streamEdits(declared)
 }
@@ -148,6 +149,25 @@ func (b *broker) unchanged(declared *shape.Space) {
 	}
 	if want := len(declared.Durables) + 7; streams != len(declared.Streams) || consumers != want {
 		b.t.Errorf("compared %d streams and %d consumers, want %d and %d", streams, consumers, len(declared.Streams), want)
+	}
+}
+
+// ephemerals are made by whoever uses them, and told from a durable of the same name.
+func (b *broker) ephemerals(declared *shape.Space) {
+	for _, c := range []struct{ account, stream, name, filter string }{
+		{"space", "CHAT_main", "chathist_" + owner + "-ann-" + uid, "cotal.main.chat.*.*.team"},
+		{"authority", "KV_cotal_auth_main", "cotal-ledger-scan", "$KV.cotal_auth_main.>"},
+	} {
+		scan := one(b.t, declared, c.account, c.stream, c.name)
+		config := map[string]any{"name": c.name, "filter_subject": c.filter, "ack_policy": "none", "deliver_policy": "all", "mem_storage": true,
+			"inactive_threshold": int64(60e9), "max_deliver": -1}
+		if d := texts(scan.Diff(b.consumer(c.account, c.stream, config))); len(d) > 0 {
+			b.t.Errorf("%s: %v", c.name, d)
+		}
+		want := []string{`durable_name: "` + c.name + `" → unset`}
+		if d := cmp.Diff(want, texts(scan.Diff(b.consumer(c.account, c.stream, edited(config, map[string]any{"durable_name": c.name}))))); d != "" {
+			b.t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
 	}
 }
 

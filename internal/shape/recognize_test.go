@@ -37,7 +37,7 @@ func declare(t testing.TB, c *contract.Contract, topology string) *shape.Space {
 	if !ok {
 		t.Fatalf("no topology %q", topology)
 	}
-	s, err := shape.Declare(c, top, "main", 1)
+	s, err := shape.Declare(c, top, "main", 0) // as 1
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestDeclare(t *testing.T) {
 		at := slices.Index(names, "records")
 		got := s.Streams[at]
 		if got.Account != account || got.Name != "KV_cotal_records_main" || !got.Bucket || got.Update || !slices.Contains(got.Protect, "republish") ||
-			got.Pos.Line == 0 || got.Config["max_msgs_per_subject"] != json.Number("1") {
+			got.Pos.Line == 0 || got.Config["max_msgs_per_subject"] != json.Number("1") || got.Config["num_replicas"] != json.Number("1") {
 			t.Errorf("%s: got %+v", topology, got)
 		}
 		standing := []string{}
@@ -122,6 +122,9 @@ func TestRecognize(t *testing.T) {
 		{"no label", "space", "EPJ_main", "canon_-a", nil},
 		{"empty", "space", "DM_main", "", nil},
 		{"too long", "space", "DM_main", "dm_" + strings.Repeat("a", 300), nil},
+		{"more than a literal", "authority", "KV_cotal_auth_main", "cotal-ledger-scan2", nil},
+		{"a standing one's, elsewhere", "space", "DM_main", "fanout", nil},
+		{"a standing one's, in another account", "authority", "CHAT_main", "fanout", nil},
 		{"a random one", "space", "CHAT_main", "Xa2bC9dE", nil},
 	} {
 		if d := cmp.Diff(c.want, recognize(s, c.account, c.stream, c.name)); d != "" {
@@ -146,6 +149,8 @@ func TestRecognizeFilter(t *testing.T) {
 		{"space", "CHAT_main", hist, "cotal.main.chat.*.*.team.*", false}, // D3
 		{"space", "CHAT_main", hist, "cotal.main.chat.>", false},
 		{"space", "CHAT_main", hist, "", false},
+		{"space", "CHAT_main", hist, "cotal.main.chat.*.*." + strings.Repeat("a", 1000), true},
+		{"space", "CHAT_main", hist, "cotal.main.chat.*.*." + strings.Repeat("a", 1100), false},
 		{"space", "CHAT_main", hist, "cotal.other.chat.*.*.team", false},
 		{"authority", "EPF_main", dec, "cotal.main.epf.manager.dec." + owner + ".ann." + uid + ".>", true},
 		{"authority", "EPF_main", dec, "cotal.main.epf.manager.dec." + owner + ".*." + uid + ".>", false},
