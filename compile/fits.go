@@ -11,7 +11,10 @@ import (
 // Fits reports whether a text could be a value of a parameter's type where a profile takes it. A subtree that must be the holder's own
 // is held to what holder says of the holder; what it leaves open is taken from the text.
 func Fits(c *contract.Contract, p *contract.Profile, t *contract.Type, text string, holder map[string]string) bool {
-	if t.Kind == contract.TypeBool {
+	switch t.Kind {
+	case contract.TypeScalar:
+		return CheckGrammar(t.Grammar, text) == nil
+	case contract.TypeBool:
 		return text == "true" || text == "false"
 	}
 	values := map[string]any{}

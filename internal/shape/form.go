@@ -2,6 +2,7 @@ package shape
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cotalctl/cotalctl/compile"
@@ -29,6 +30,15 @@ type seg struct {
 }
 
 func (g seg) place() bool { return g.path != "" }
+
+// equal reports whether two forms read the same texts the same way.
+func (f form) equal(other form) bool {
+	return slices.EqualFunc(f, other, func(a, b seg) bool {
+		same := a.typ == b.typ || a.typ != nil && b.typ != nil && sameScalar(a.typ, b.typ)
+		a.typ, b.typ = nil, nil
+		return same && a == b
+	})
+}
 
 // reading is one reading of a text by a form: values by path.
 type reading struct {

@@ -31,9 +31,9 @@ type Consumer struct {
 	filters []filter
 }
 
-// filter is one form of a consumer's filter, as read for its name.
+// filter is one form of a consumer's filter, with what its name says.
 type filter struct {
-	form    form
+	stated
 	reading reading
 }
 
@@ -47,11 +47,17 @@ type naming struct {
 	bindings        []binding
 }
 
-// binding is one form of a name with the filters that it may have there.
+// binding is one form of a name with the filters that it may have.
 type binding struct {
 	profile *contract.Profile
 	name    form
-	filters []form
+	filters []stated
+}
+
+// stated is one form of a filter as it stands for a profile.
+type stated struct {
+	profile *contract.Profile
+	form    form
 }
 
 // Recognize returns the declared consumers whose name grammar a name on a stream fits, by id; one per reading of its parameters. The
@@ -82,6 +88,7 @@ func (n *naming) read(s *Space, name string) []Consumer {
 				at, out = len(out), append(out, n.consumer(name, r.bound))
 			}
 			for _, f := range b.filters {
+				r.profile = f.profile
 				out[at].filters = append(out[at].filters, filter{f, r})
 			}
 		})
@@ -199,12 +206,12 @@ func (s *Space) named(d *contract.Consumer) error {
 			users, filters[1] = append(users, at), append(filters[1], cmp.Or(row.Op.Filter, d.Filter))
 		}
 	})
-	sites, stated := creators, filters[0]
+	sites, texts := creators, filters[0]
 	if len(sites) == 0 {
-		sites, stated = users, filters[1]
+		sites, texts = users, filters[1]
 	}
 	for i := range sites {
-		if err := n.add(&sites[i], d.Name, stated[i]); err != nil {
+		if err := n.add(&sites[i], d.Name, texts[i]); err != nil {
 			return err
 		}
 	}
@@ -224,12 +231,12 @@ func (s *Space) rows() error {
 			n = &naming{id: row.ID, pos: row.Pos}
 			byRow[row.ID] = n
 		}
-		stated := row.Op.Filter
+		filter := row.Op.Filter
 		if row.Op.Kind == contract.OpKV { // a watch: its filter is the key below the bucket's subjects
 			below, _ := contract.ParseTemplate("$KV.{" + row.Op.Resource + ".bucket}." + row.Op.Key.Source)
-			stated = &below
+			filter = &below
 		}
-		err := n.add(&at, row.Op.Name, stated)
+		err := n.add(&at, row.Op.Name, filter)
 		if err == nil && n.stream == "" {
 			err = s.place(n, row.Op.Resource)
 		}
@@ -255,21 +262,35 @@ func (s *Space) each(do func(*contract.Row, site)) {
 }
 
 // add adds the forms of a name, with those of its filter, at one site; a nil filter leaves it open.
-func (n *naming) add(at *site, name contract.Template, stated *contract.Template) error {
+func (n *naming) add(at *site, name contract.Template, text *contract.Template) error {
 	names, err := at.forms(name, len(at.each))
 	if err != nil {
 		return err
 	}
 	var filters []form
-	if stated != nil {
-		if filters, err = at.forms(*stated, len(at.each)); err != nil {
+	if text != nil {
+		if filters, err = at.forms(*text, len(at.each)); err != nil {
 			return fmt.Errorf("filter: %w", err)
 		}
 	}
-	for _, f := range names {
-		n.bindings = append(n.bindings, binding{profile: at.profile, name: f, filters: filters})
+	for _, name := range names {
+		i := slices.IndexFunc(n.bindings, func(b binding) bool { return name.equal(b.name) })
+		if i < 0 {
+			i, n.bindings = len(n.bindings), append(n.bindings, binding{profile: at.profile, name: name})
+		}
+		for _, f := range filters {
+			n.bindings[i].state(stated{at.profile, f})
+		}
 	}
 	return nil
+}
+
+// state adds a form of the filter, once: for which profile it stands counts only where a place is the holder's own.
+func (b *binding) state(f stated) {
+	own := slices.ContainsFunc(f.form, func(g seg) bool { return g.typ != nil && len(g.typ.Own) > 0 })
+	if !slices.ContainsFunc(b.filters, func(have stated) bool { return f.form.equal(have.form) && (!own || have.profile == f.profile) }) {
+		b.filters = append(b.filters, f)
+	}
 }
 
 // place says where a naming's stream stands, and keeps the naming.
