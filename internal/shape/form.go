@@ -24,7 +24,7 @@ type seg struct {
 	text  string
 	path  string         // of a place: its name in the contract, "r.endpoint"
 	typ   *contract.Type // of a place; nil: anything
-	tail  bool           // the rest, down to nothing: what a splice becomes, and what follows it
+	empty bool           // a splice of no tokens at the beginning
 	open  string         // what stands there for a value that is absent, or ""
 	holds bool           // the path is a parameter of the holder, to which the holder's own subtrees are held
 }
@@ -58,11 +58,6 @@ func (r reading) read(f form, text string, found func(reading)) {
 	}
 	g := f[0]
 	switch {
-	case g.tail:
-		if text == "" || text[0] == '.' {
-			found(r)
-		}
-		return
 	case !g.place():
 		if rest, ok := strings.CutPrefix(text, g.text); ok {
 			r.read(f[1:], rest, found)
@@ -144,9 +139,6 @@ func (r reading) write(f form) (text string, closed bool) {
 	for _, g := range f {
 		v, known := r.bound[g.path]
 		switch {
-		case g.tail:
-			closed = false
-			b.WriteString(".{...}")
 		case !g.place():
 			b.WriteString(g.text)
 		case known && g.open == "":

@@ -3,6 +3,7 @@ package shape_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,24 @@ func TestRecognize(t *testing.T) {
 		if d := cmp.Diff(c.want, recognize(s, c.account, c.stream, c.name)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.what, d)
 		}
+	}
+}
+
+// TestRecognizeThirdParty: a registered kind stands in a name as one token, and is told by its own.
+func TestRecognizeThirdParty(t *testing.T) {
+	c := *load(t)
+	key, err := contract.ParseTemplate("com_acme_build.{id}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Kinds = maps.Clone(c.Kinds)
+	c.Kinds["com.acme.build"] = &contract.Kind{Name: "com.acme.build", Grammar: c.Grammars["kindName"], ThirdParty: true, Key: key, Split: true, Readable: true}
+	want := []found{{"recwD", map[string]string{"kind": "com.acme.build"}, []string{"cotal.main.epr.*.*.*.com_acme_build.>"}}}
+	if d := cmp.Diff(want, recognize(declare(t, &c, "split"), "space", "EPR_main", "recw_main-com_acme_build")); d != "" {
+		t.Error(d)
+	}
+	if got := recognize(declare(t, load(t), "split"), "space", "EPR_main", "recw_main-com_acme_build"); got != nil {
+		t.Errorf("not registered, got %v", got)
 	}
 }
 

@@ -14,7 +14,8 @@ type site struct {
 	profile *contract.Profile
 	each    []contract.Each
 	when    []contract.Cond
-	unbound string // of the row
+	unbound string              // of the row
+	spliced map[string][]string // within a variant: the paths of the fields of its case
 }
 
 // forms are what a template can become, seen by the first n iterations of the site.
@@ -31,32 +32,29 @@ func (at *site) forms(t contract.Template, n int) ([]form, error) {
 		var next []form
 		for _, f := range out {
 			for _, a := range alternatives {
-				next = append(next, slices.Concat(f, a))
+				next = append(next, f.then(a))
 			}
 		}
-		if out = next; part.Splice {
-			break // how many tokens it becomes is its variant's to say
-		}
-	}
-	for i := range out {
-		out[i] = out[i].joined()
+		out = next
 	}
 	return out, nil
 }
 
-// joined puts neighbouring texts together, and takes the dot before a tail into it.
-func (f form) joined() form {
-	var out form
-	for _, g := range f {
+// then is a form with another behind it, neighbouring texts put together. A splice of no tokens takes the dot before it along, and
+// at the beginning the one after it.
+func (f form) then(next form) form {
+	out := slices.Clone(f)
+	for _, g := range next {
 		last := len(out) - 1
 		switch {
-		case last >= 0 && !g.place() && !g.tail && !out[last].place():
-			out[last].text += g.text
-		case g.text != "" || g.place() || g.tail:
-			if g.tail && last >= 0 {
-				out[last].text = strings.TrimSuffix(out[last].text, ".")
-			}
+		case g.place() || last < 0 || out[last].place():
 			out = append(out, g)
+		case g.empty:
+			out[last].text = strings.TrimSuffix(out[last].text, ".")
+		case out[last].empty:
+			out[last] = seg{text: strings.TrimPrefix(g.text, ".")}
+		default:
+			out[last].text += g.text
 		}
 	}
 	return out
@@ -64,14 +62,71 @@ func (f form) joined() form {
 
 func (at *site) part(part contract.Part, n int) ([]form, error) {
 	if part.Splice {
-		return []form{{seg{tail: true}}}, nil
+		return at.splice(part.Path, n)
 	}
 	return at.path(part.Path, n)
+}
+
+// splice are the tokens of a record's variant, for each case that the site admits; the fields of the case are visible to them.
+func (at *site) splice(path []string, n int) ([]form, error) {
+	params, err := at.types(path, n)
+	if err != nil {
+		return nil, err
+	}
+	var out []form
+	for _, p := range params {
+		if p.Type == nil || p.Type.Record == nil || at.s.c.Variants[p.Type.Record.Name] == nil {
+			return nil, fmt.Errorf("splice {%s...} has no variant", strings.Join(path, "."))
+		}
+		cases := at.s.c.Variants[p.Type.Record.Name].Cases
+		for _, name := range contract.SortedKeys(cases) {
+			if !at.admits(path, name) {
+				continue
+			}
+			inner := *at
+			inner.when = append(slices.Clip(at.when), contract.Cond{Path: path, Kind: contract.CondEqual, Values: []string{name}})
+			inner.spliced = map[string][]string{}
+			for _, field := range p.Type.Record.Cases[name] {
+				inner.spliced[field.Name] = append(slices.Clip(path), field.Name)
+			}
+			forms, err := inner.tokens(cases[name], n)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, forms...)
+		}
+	}
+	return out, nil
+}
+
+// tokens are templates with a dot between them.
+func (at *site) tokens(templates []contract.Template, n int) ([]form, error) {
+	if len(templates) == 0 {
+		return []form{{seg{empty: true}}}, nil
+	}
+	all := contract.Template{}
+	for i, t := range templates {
+		if i > 0 {
+			all.Parts = append(all.Parts, contract.Part{Lit: "."})
+		}
+		all.Parts = append(all.Parts, t.Parts...)
+	}
+	return at.forms(all, n)
+}
+
+// outer is the site as derived names and symbols see it, which mean the same wherever they stand.
+func (at *site) outer() *site {
+	out := *at
+	out.spliced = nil
+	return &out
 }
 
 // path are the alternatives of {a.b.c}, looked up as the compiler does: iterations from the innermost, derived names, parameters,
 // symbols, resources.
 func (at *site) path(path []string, n int) ([]form, error) {
+	if full, ok := at.spliced[path[0]]; ok {
+		return at.outer().path(append(slices.Clip(full), path[1:]...), n)
+	}
 	for i := n - 1; i >= 0; i-- {
 		if at.each[i].As != path[0] {
 			continue
@@ -87,12 +142,12 @@ func (at *site) path(path []string, n int) ([]form, error) {
 	if at.profile != nil {
 		for _, d := range at.profile.Derive {
 			if d.Name == path[0] {
-				return at.forms(d.Text, 0)
+				return at.outer().forms(d.Text, 0)
 			}
 		}
 	}
 	if t, ok := at.s.c.Symbols[path[0]]; ok {
-		return at.forms(t, 0)
+		return at.outer().forms(t, 0)
 	}
 	text, err := at.s.scope.Text(contract.Template{Source: "{}", Parts: []contract.Part{{Path: path}}}) // the space, a resource
 	return []form{{seg{text: text}}}, err

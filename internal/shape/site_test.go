@@ -54,7 +54,10 @@ func consumer(text string) edit {
 
 // pairs is a profile with two parameters of a grammar that admits a dash, and a list of what cases declares.
 var (
-	pairs = edit{"profiles/profiles.yaml", "writer:", "pair:\n  account: main\n  trust: untrusted\n  lifetime: {class: standing, default: 24h}\n" +
+	aimed = edit{"profiles/profiles.yaml", "writer:", "aimed:\n  account: main\n  trust: untrusted\n  lifetime: {class: standing, default: 24h}\n" +
+		"  params: {user: user, t: {record: target}, connId: {grammar: connId, default: user-key}}\nwriter:"}
+	targets = edit{"contract.yaml", "roles:", "records: {target: {one-of: {none: {}, some: {user: user}}}}\nvariants: {target: {none: [], some: [at, \"{user}\"]}}\nroles:"}
+	pairs   = edit{"profiles/profiles.yaml", "writer:", "pair:\n  account: main\n  trust: untrusted\n  lifetime: {class: standing, default: 24h}\n" +
 		"  params: {a: dashed, b: dashed, list: {list: length}, connId: {grammar: connId, default: user-key}}\nwriter:"}
 	lengths = edit{"contract.yaml", "roles:", "records: {length: {one-of: {long: {n: user}, short: {n: dashed}}}}\nroles:"}
 	cases   = edit{"contract.yaml", "  user: {token", "  dashed: {token: \"[a-z-]{1,32}\"}\n  user: {token"}
@@ -98,11 +101,12 @@ func TestRecognizeForms(t *testing.T) {
 			"LOG_main", "x_ann", []found{{"X", params("user", "ann"), []string{"tiny.main.log.ann.>"}}}},
 		{"a watch", []edit{row(`profile: reader, kv: {bucket: table, watch: "user.{user}", name: "w_{user}"}`)},
 			"KV_tiny_main", "w_ann", []found{{"X", params("user", "ann"), []string{"$KV.tiny_main.user.ann"}}}},
-		{"a splice", []edit{consumer(`name: "x_{user}"`), row(`profile: aimed, consume: {durable: xD, filter: "{P}.log.{user}.{t...}", verbs: [create]}`),
-			{"profiles/profiles.yaml", "writer:", "aimed:\n  account: main\n  trust: untrusted\n  lifetime: {class: standing, default: 24h}\n" +
-				"  params: {user: user, t: {record: target}, connId: {grammar: connId, default: user-key}}\nwriter:"},
-			{"contract.yaml", "roles:", "records: {target: {one-of: {none: {}, some: {user: user}}}}\nvariants: {target: {none: [], some: [at, \"{user}\"]}}\nroles:"}},
-			"LOG_main", "x_ann", []found{{"xD", params("user", "ann"), []string{"tiny.main.log.ann.{...}"}}}},
+		{"a splice", []edit{consumer(`name: "x_{user}"`), aimed, targets, row(`profile: aimed, consume: {durable: xD, filter: "{P}.log.{user}.{t...}", verbs: [create]}`)},
+			"LOG_main", "x_ann", []found{{"xD", params("user", "ann"), []string{"tiny.main.log.ann", "tiny.main.log.ann.at.{t.user}"}}}},
+		{"a splice of one case", []edit{consumer(`name: "x_{user}"`), aimed, targets, row(`profile: aimed, when: {t: some}, consume: {durable: xD, filter: "{t...}.log.{user}.>", verbs: [create]}`)},
+			"LOG_main", "x_ann", []found{{"xD", params("user", "ann"), []string{"at.{t.user}.log.ann.>"}}}},
+		{"a splice at the beginning", []edit{consumer(`name: "x_{user}"`), aimed, targets, row(`profile: aimed, consume: {durable: xD, filter: "{t...}.log.{user}.>", verbs: [create]}`)},
+			"LOG_main", "x_ann", []found{{"xD", params("user", "ann"), []string{"at.{t.user}.log.ann.>", "log.ann.>"}}}},
 		{"a field of one of two cases", []edit{consumer(`name: "x_{r.n}"`), cases, pairs, lengths,
 			row(`profile: pair, each: [list as r], when: {r: short}, consume: {durable: xD, filter: "{P}.log.{r.n}", verbs: [create]}`)},
 			"LOG_main", "x_a-b", []found{{"xD", params("r.n", "a-b"), []string{"tiny.main.log.a-b"}}}},
