@@ -4,7 +4,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
 )
@@ -136,22 +135,26 @@ func pickAlternative(subs []*syntax.Regexp, n *int) int {
 // pickRune takes the n-th rune of a class, letters first where it has any, and carries the rest of n to the next class. Of the
 // runes that separate or end tokens it takes one only where the class has no other.
 func pickRune(class []rune, n *int) rune {
-	var runes []rune
-	for i := 0; i+1 < len(class); i += 2 {
-		for r := class[i]; r <= class[i+1] && r < 128; r++ {
-			if !strings.ContainsRune(".*>", r) && unicode.IsGraphic(r) && r != ' ' {
-				runes = append(runes, r)
+	const ascii = 128
+	runes := make([]rune, 0, ascii) // a class has a rune once; without a sort, for a sample takes one of these a character
+	for of := range ranks {
+		for i := 0; i+1 < len(class); i += 2 {
+			for r := max(class[i], '!'); r <= min(class[i+1], '~'); r++ {
+				if rank(r) == of && r != '.' && r != '*' && r != '>' {
+					runes = append(runes, r)
+				}
 			}
 		}
 	}
 	if len(runes) == 0 {
 		return class[0]
 	}
-	slices.SortStableFunc(runes, func(a, b rune) int { return rank(a) - rank(b) })
 	r := runes[*n%len(runes)]
 	*n /= len(runes)
 	return r
 }
+
+const ranks = 4
 
 func rank(r rune) int {
 	switch {
