@@ -168,10 +168,12 @@ func explained(what string, err error) error {
 func redacted(urls string) string {
 	parts := strings.Split(urls, ",")
 	for i, u := range parts {
-		if scheme, rest, ok := strings.Cut(u, "://"); ok {
-			if at := strings.LastIndex(rest, "@"); at >= 0 {
-				parts[i] = scheme + "://" + rest[at+1:]
-			}
+		scheme, rest, ok := strings.Cut(u, "://")
+		if !ok { // nats.go takes it for nats://
+			scheme, rest = "", u
+		}
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			parts[i] = strings.TrimPrefix(scheme+"://", "://") + rest[at+1:]
 		}
 	}
 	return strings.Join(parts, ",")

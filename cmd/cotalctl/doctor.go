@@ -44,7 +44,7 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	floors, err := c.floors(ct, topology)
+	floors, err := floorsFor(c.Dir, ct, topology)
 	if err != nil {
 		return err
 	}
@@ -143,9 +143,9 @@ func (c *doctorCmd) url(a *app) (string, error) {
 	return running.URL, nil
 }
 
-// floors are the contract's version floors and the control line of its largest credential: of its fixtures (§13.12), and of every
+// floorsFor are the contract's version floors and the control line of its largest credential: of its fixtures (§13.12), and of every
 // credential that the directory holds.
-func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
+func floorsFor(dir string, ct *contract.Contract, t *contract.Topology) (doctor.Floors, error) {
 	largest, declared, err := fixtures.LargestConnect(ct)
 	if err == nil && !declared {
 		largest, err = largestSample(ct, t)
@@ -153,7 +153,7 @@ func (c *doctorCmd) floors(ct *contract.Contract, t *contract.Topology) (doctor.
 	if err != nil {
 		return doctor.Floors{}, err
 	}
-	held, err := largestHeld(c.Dir)
+	held, err := largestHeld(dir)
 	if err != nil {
 		return doctor.Floors{}, err
 	}

@@ -21,7 +21,7 @@ func TestFloorsOfEveryAccount(t *testing.T) {
 	if !ok {
 		t.Fatal("the contract has no topology of several accounts")
 	}
-	floors, err := (&doctorCmd{dirFlag: dirFlag{Dir: t.TempDir()}}).floors(c, split)
+	floors, err := floorsFor(t.TempDir(), c, split)
 	set, setErr := fixtures.Build(c)
 	if err != nil || setErr != nil || floors.ControlLine != set.RequiredControlLine() || floors.ControlLine <= contract.DefaultMargin {
 		t.Fatalf("floor of the contract, got %d, %v, %v, want what its fixtures ask for", floors.ControlLine, err, setErr)
@@ -48,7 +48,7 @@ func TestFloorsOfEveryAccount(t *testing.T) {
 	if err != nil || home == 0 {
 		t.Fatalf("the largest CONNECT at home is %d bytes, %v", home, err)
 	}
-	floors, err = (&doctorCmd{dirFlag: dirFlag{Dir: t.TempDir()}}).floors(c, split)
+	floors, err = floorsFor(t.TempDir(), c, split)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,10 @@ type holderFlags struct {
 	planFlags
 }
 
-type provisionPrincipalCmd struct{ holderFlags }
+type provisionPrincipalCmd struct {
+	holderFlags
+	fitFlags
+}
 
 // Help is the example under the flags.
 func (provisionPrincipalCmd) Help() string {
@@ -33,7 +36,7 @@ func (provisionPrincipalCmd) Help() string {
 }
 
 func (c *provisionPrincipalCmd) Run(a *app) error {
-	return c.run(a, lifecyclePrincipal, (*provision.Session).PlanLifecycle, (*spaceWork).mintable)
+	return c.run(a, lifecyclePrincipal, (*provision.Session).PlanLifecycle, (*spaceWork).mintable, &fitRequest{c.fitFlags, "provision principal"})
 }
 
 type deprovisionPrincipalCmd struct{ holderFlags }
@@ -45,14 +48,17 @@ func (deprovisionPrincipalCmd) Help() string {
 }
 
 func (c *deprovisionPrincipalCmd) Run(a *app) error {
-	err := c.run(a, lifecyclePrincipal, (*provision.Session).PlanRemoval, nil)
+	err := c.run(a, lifecyclePrincipal, (*provision.Session).PlanRemoval, nil, nil)
 	if err == nil && !c.Plan {
 		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire, and its identity cannot be provisioned again")
 	}
 	return err
 }
 
-type provisionEndpointCmd struct{ holderFlags }
+type provisionEndpointCmd struct {
+	holderFlags
+	fitFlags
+}
 
 // Help is the example under the flags.
 func (provisionEndpointCmd) Help() string {
@@ -63,7 +69,7 @@ func (provisionEndpointCmd) Help() string {
 }
 
 func (c *provisionEndpointCmd) Run(a *app) error {
-	return c.run(a, lifecycleEndpoint, (*provision.Session).PlanLifecycle, (*spaceWork).mintable)
+	return c.run(a, lifecycleEndpoint, (*provision.Session).PlanLifecycle, (*spaceWork).mintable, &fitRequest{c.fitFlags, "provision endpoint"})
 }
 
 type deprovisionEndpointCmd struct {
@@ -83,7 +89,7 @@ func (c *deprovisionEndpointCmd) Run(a *app) error {
 	if c.InstanceOnly {
 		lifecycle = lifecycleInstance
 	}
-	err := c.run(a, lifecycle, (*provision.Session).PlanRemoval, nil)
+	err := c.run(a, lifecycle, (*provision.Session).PlanRemoval, nil, nil)
 	if err == nil && !c.Plan {
 		fmt.Fprintln(a.stderr, "cotalctl: note: credentials minted for it stay valid until they expire; "+
 			"stored facts and work stay, and are delivered again to durables made anew")
@@ -91,10 +97,10 @@ func (c *deprovisionEndpointCmd) Run(a *app) error {
 	return err
 }
 
-// run plans and applies for one holder. check comes first, where it is not nil: a removal has none, so that whatever was once
-// provisioned can go.
-func (c holderFlags) run(a *app, lifecycle string, planner planLifecycle, check func(*spaceWork, string, compile.Input) error) error {
-	p, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags})
+// run plans and applies for one holder. check and the doctor come first, where they are not nil: a removal has neither, so that
+// whatever was once provisioned can go.
+func (c holderFlags) run(a *app, lifecycle string, planner planLifecycle, check func(*spaceWork, string, compile.Input) error, fit *fitRequest) error {
+	p, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags, fit: fit})
 	if err != nil {
 		return err
 	}
@@ -112,7 +118,12 @@ func (c holderFlags) run(a *app, lifecycle string, planner planLifecycle, check 
 	if err != nil {
 		return err
 	}
-	return c.finish(a, plan, func() error { return plan.Apply(a.ctx, a.progress) })
+	return c.finish(a, plan, func() error {
+		if err := p.begin(plan); err != nil {
+			return err
+		}
+		return plan.Apply(a.ctx, a.progress)
+	})
 }
 
 // holder reads and checks the parameters of a lifecycle's holder.

@@ -27,6 +27,10 @@ type mintCmd struct {
 	Scoped  string       `help:"Scoped signing key to mint with: the credential carries tags alone, and connId is its own key." placeholder:"NAME"`
 	TTL     lifetimeFlag `help:"Lifetime, such as 10m, 12h or 30d. Default: the profile's." placeholder:"DURATION"`
 	Gate    int          `help:"Bound of the user JWT in bytes; it must be tighter than what the contract's max_control_line carries. Default: the profile's." placeholder:"BYTES"`
+	Server  string       `help:"Server URLs: the doctor looks first whether they are fit. Default: nobody is asked." placeholder:"URL[,URL…]"`
+	timeoutFlag
+	tlsFlags
+	fitFlags
 	dirFlag
 	paramFlags
 }
@@ -34,10 +38,13 @@ type mintCmd struct {
 // Help is the example under the flags.
 func (mintCmd) Help() string {
 	return "Example: cotalctl mint agent --space main --set owner=local --set actor=alice --set uid=… --set 'allowSubscribe=team.>' --set allowPublish=team.backend -o alice.creds\n\n" +
-		"No broker needs to run. connId defaults to the new user key. The file is written whole or not at all, mode 0600."
+		"No broker needs to run; with --server, nothing is minted for servers that are not fit. connId defaults to the new user key. The file is written whole or not at all, mode 0600."
 }
 
 func (c *mintCmd) Run(a *app) error {
+	if err := c.checkServer(a); err != nil {
+		return err
+	}
 	if err := checkTarget(c.Out); err != nil {
 		return err
 	}
@@ -59,7 +66,7 @@ func (c *mintCmd) Run(a *app) error {
 		return err
 	}
 	if c.Scoped != "" {
-		return c.scoped(a, scopedUse{dir: d, record: rec, contract: ct, topology: topology, profile: profile})
+		return c.scoped(a, mintUse{dir: d, record: rec, contract: ct, topology: topology, profile: profile})
 	}
 	account, err := accountOf(ct, topology, profile, c.Account)
 	if err != nil {
@@ -74,11 +81,15 @@ func (c *mintCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	fitness, err := c.fit(a, mintUse{dir: d, record: rec, contract: ct, topology: topology, profile: profile})
+	if err != nil {
+		return err
+	}
 	cred, issuer, err := a.issueIn(d, space, account, order{contract: ct, topology: topology, profile: profile, input: in, ttl: time.Duration(c.TTL), gate: c.Gate})
 	if err != nil {
 		return err
 	}
-	if err := c.write(a, freshCredential{d, space, profile, cred, issuer, firstText(in.Values["connId"], cred.PublicKey)}); err != nil {
+	if err := c.write(a, freshCredential{d, space, profile, cred, issuer, firstText(in.Values["connId"], cred.PublicKey), fitness}); err != nil {
 		return err
 	}
 	if c.Account == "" {
@@ -96,7 +107,8 @@ type freshCredential struct {
 	profile *contract.Profile
 	cred    *mint.Credential
 	issuer  *mint.Issuer
-	inbox   string // nonce of its own inbox
+	inbox   string   // nonce of its own inbox
+	fitness *fitness // of the servers that it is for; nil: nobody was asked
 }
 
 // write puts the credential into its file and says what it is.
@@ -104,6 +116,12 @@ func (c *mintCmd) write(a *app, m freshCredential) error {
 	cred := m.cred
 	text, err := cred.Creds()
 	if err != nil {
+		return err
+	}
+	if err := m.fitness.takes(cred); err != nil {
+		return err
+	}
+	if err := m.fitness.record(cred.PublicKey); err != nil {
 		return err
 	}
 	if err := a.onRecord(m); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
-// scopedUse is what minting with a scoped key works with.
-type scopedUse struct {
+// mintUse is what minting works with.
+type mintUse struct {
 	dir      *trust.Dir
 	record   record
 	contract *contract.Contract
@@ -24,7 +24,7 @@ type scopedUse struct {
 }
 
 // scoped mints with a scoped key.
-func (c *mintCmd) scoped(a *app, u scopedUse) error {
+func (c *mintCmd) scoped(a *app, u mintUse) error {
 	k, ok := u.record.ScopedKey(c.Scoped)
 	switch {
 	case !ok:
@@ -46,6 +46,10 @@ func (c *mintCmd) scoped(a *app, u scopedUse) error {
 	if err := c.shape(in, shape, template, k.Name); err != nil {
 		return err
 	}
+	fitness, err := c.fit(a, u)
+	if err != nil {
+		return err
+	}
 	kp, acc, scope, err := u.dir.ScopedSigner(u.record.space, trust.AccountID(u.topology.Accounts, k.Account), k.Key)
 	if err != nil {
 		return failed(err, "make it anew: cotalctl provision scoped "+k.Name+" --space "+u.record.space)
@@ -64,7 +68,7 @@ func (c *mintCmd) scoped(a *app, u scopedUse) error {
 	if err != nil {
 		return err
 	}
-	return c.write(a, freshCredential{u.dir, u.record.space, u.profile, cred, issuer, cred.PublicKey})
+	return c.write(a, freshCredential{u.dir, u.record.space, u.profile, cred, issuer, cred.PublicKey, fitness})
 }
 
 // shape joins what the holder was given with what the template fixes, which it may repeat and not change.

@@ -116,6 +116,7 @@ type provisionSpaceCmd struct {
 	dirFlag
 	contractFlags
 	serverFlags
+	fitFlags
 	planFlags
 }
 
@@ -136,7 +137,7 @@ func (c *provisionSpaceCmd) Run(a *app) error {
 		}
 	}
 	p, err := a.prepare(spaceRequest{dir: c.Dir, name: c.Name, contractFlags: c.contractFlags, settings: settings, replicas: replicas,
-		server: c.serverFlags, creds: c.Creds, planOnly: c.Plan})
+		server: c.serverFlags, creds: c.Creds, planOnly: c.Plan, fit: &fitRequest{c.fitFlags, "provision space"}})
 	if err != nil {
 		return err
 	}
@@ -145,5 +146,10 @@ func (c *provisionSpaceCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.finish(a, plan, func() error { return p.apply(plan) })
+	return c.finish(a, plan, func() error {
+		if err := p.begin(plan); err != nil {
+			return err
+		}
+		return p.apply(plan)
+	})
 }

@@ -31,6 +31,7 @@ type provisionScopedCmd struct {
 	Profile string `help:"Profile of the template. Default: the name of the key." placeholder:"NAME"`
 	Account string `help:"Account of the topology. Default: the profile's own." placeholder:"NAME"`
 	paramFlags
+	fitFlags
 }
 
 // Help is the example under the flags.
@@ -41,7 +42,8 @@ func (provisionScopedCmd) Help() string {
 }
 
 func (c *provisionScopedCmd) Run(a *app) error {
-	w, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags, creds: c.Creds})
+	w, err := a.open(spaceRequest{dir: c.Dir, name: c.Space, server: c.serverFlags, creds: c.Creds,
+		fit: &fitRequest{c.fitFlags, "provision scoped"}})
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,11 @@ func (w *spaceWork) editScoped(k trust.ScopedKey, made string, flags planFlags, 
 	if made == provision.Delete { // what is still on record can be removed again after a kill
 		steps = []func() error{tell, seed, w.writeRecord}
 	}
-	return flags.carryOut(w.app, newPlan(w.name, append(actions, key)...), func() error {
+	plan := newPlan(w.name, append(actions, key)...)
+	return flags.carryOut(w.app, plan, func() error {
+		if err := w.begin(plan); err != nil {
+			return err
+		}
 		for _, step := range steps {
 			if err := step(); err != nil {
 				return err

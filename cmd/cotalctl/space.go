@@ -27,8 +27,9 @@ type spaceRequest struct {
 	settings map[string]string // choice → value, as given now
 	replicas int               // 0: as recorded, else 1
 	server   serverFlags
-	creds    string // system credential for pushing claims; "" is the directory's
-	planOnly bool   // nothing may change, not even the directory
+	creds    string      // system credential for pushing claims; "" is the directory's
+	planOnly bool        // nothing may change, not even the directory
+	fit      *fitRequest // the doctor is asked first; nil: it is not
 }
 
 // spaceWork is an opened space: its directory, its contract, and the broker that it is worked on with.
@@ -55,6 +56,7 @@ type spaceWork struct {
 	servers  []string               // ids of those that must hold what is pushed by a change of trust; none: any one
 	unproven error                  // why these may not be all of them
 	edit     accountEdit            // what a change of trust does to the accounts
+	fitness  *fitness               // what the doctor found; nil: nobody was asked
 }
 
 func (w *spaceWork) close() {
@@ -77,6 +79,9 @@ func (w *spaceWork) close() {
 // prepare opens or makes what provisioning a space needs. The caller closes it.
 func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	w := &spaceWork{app: a, req: req, name: req.name, after: a.progress}
+	if err := req.fit.valid(a); err != nil {
+		return nil, err
+	}
 	recorded, err := recordedSpace(req.dir, req.name)
 	if err != nil {
 		return nil, err
@@ -91,6 +96,9 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 	if w.info, err = w.record(recorded); err != nil {
 		return nil, err
 	}
+	if err := w.trustable(); err != nil {
+		return nil, err
+	}
 	if err := w.openDir(); err != nil {
 		w.close()
 		return nil, err
@@ -103,7 +111,10 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 		w.close()
 		return nil, err
 	}
-	if err := w.greet(); err != nil {
+	if err = w.greet(); err == nil {
+		err = w.beFit()
+	}
+	if err != nil {
 		w.close()
 		return nil, err
 	}
@@ -112,6 +123,9 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 
 // open opens a space that was provisioned before.
 func (a *app) open(req spaceRequest) (*spaceWork, error) {
+	if err := req.fit.valid(a); err != nil {
+		return nil, err
+	}
 	d, rec, err := openSpace(req.dir, req.name)
 	if err != nil {
 		return nil, err
@@ -123,7 +137,10 @@ func (a *app) open(req spaceRequest) (*spaceWork, error) {
 	if err := w.lock(); err != nil {
 		return nil, err
 	}
-	if err := w.start(); err != nil {
+	if err = w.start(); err == nil {
+		err = w.beFit()
+	}
+	if err != nil {
 		w.close()
 		return nil, err
 	}
@@ -168,6 +185,15 @@ func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 		info.Settings[choice.Name] = value
 	}
 	return info, nil
+}
+
+// trustable refuses a server for a directory that is yet to be made: it cannot know the operator, and nothing is to be left behind.
+func (w *spaceWork) trustable() error {
+	if w.req.server.Server == "" || w.req.planOnly || !isVacant(w.req.dir) {
+		return nil
+	}
+	return failed(fmt.Errorf("server %s cannot trust the keys of %s, which are not made yet", redacted(w.req.server.Server), shown(w.req.dir)),
+		"provision the space without --server first, and run the server on what cotalctl broker config prints")
 }
 
 func (w *spaceWork) openDir() error {

@@ -30,7 +30,7 @@ const (
 	maxName   = 64
 )
 
-// Dir is an open space directory. Methods that write need the lock, but for RecordIssued; methods that read do not, because
+// Dir is an open space directory. Methods that write need the lock, but for RecordIssued and AppendLog; methods that read do not, because
 // every file is replaced as a whole.
 type Dir struct {
 	path     string // absolute

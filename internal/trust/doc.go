@@ -9,6 +9,7 @@
 //	  spaces/<space>/account.jwt          the account of a space that has one
 //	  spaces/<space>/account-<name>.jwt   an account of a space that has several
 //	  spaces/<space>/creds/<name>.creds   credentials kept with the space
+//	  spaces/<space>/log.jsonl            what the doctor said before something was written for a server; lines are only added
 //	  server.conf                         a configuration that a stock nats-server runs unchanged
 //	  jetstream/, resolver/               stores of the broker
 //	  lock                                held while the directory is edited
