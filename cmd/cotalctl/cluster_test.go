@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -33,13 +34,18 @@ func cluster(t *testing.T, d *trust.Dir) ([]*server.Server, string) {
 	return servers, strings.Join(urls, ",")
 }
 
+// nodeOpts are the options that each server of startNode was started with, for a reload.
+var nodeOpts sync.Map // *server.Server → *server.Options
+
 // startNode starts a server that is stopped with the test.
 func startNode(t *testing.T, opts *server.Options) *server.Server {
 	t.Helper()
+	asked := opts.Clone()
 	s, err := server.NewServer(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	nodeOpts.Store(s, asked)
 	s.Start()
 	t.Cleanup(func() {
 		s.Shutdown()

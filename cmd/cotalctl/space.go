@@ -111,8 +111,8 @@ func (a *app) prepare(req spaceRequest) (*spaceWork, error) {
 		w.close()
 		return nil, err
 	}
-	if err = w.greet(); err == nil {
-		err = w.beFit()
+	if err = w.beFit(); err == nil {
+		err = w.greet()
 	}
 	if err != nil {
 		w.close()
