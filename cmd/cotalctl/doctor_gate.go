@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
 
@@ -18,49 +16,6 @@ import (
 	"github.com/cotalctl/cotalctl/internal/provision"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
-
-// fitFlags say what the doctor is to find before a command writes something for a server, or why it is not asked.
-type fitFlags struct {
-	Servers    int            `help:"Servers of the cluster that must answer the doctor. Default: what two agreeing sources say." placeholder:"N"`
-	Cluster    map[string]int `help:"Servers of a further cluster that must answer the doctor." placeholder:"NAME=N"`
-	SkipDoctor string         `help:"Do not ask the doctor whether the servers are fit. The reason, 10 to 200 characters, goes into the log of the space." placeholder:"REASON"`
-}
-
-// Bounds of a reason, in characters.
-const (
-	leastReason = 10
-	mostReason  = 200
-)
-
-// check refuses flags that state nothing.
-func (f fitFlags) check(a *app) error {
-	if a.given["servers"] && f.Servers < 1 {
-		return usage(fmt.Errorf("--servers, got %d, want at least 1", f.Servers), "leave it out where two sources name the servers")
-	}
-	for _, name := range contract.SortedKeys(f.Cluster) {
-		if f.Cluster[name] < 1 {
-			return usage(fmt.Errorf("--cluster %s, got %d servers, want at least 1", name, f.Cluster[name]), "")
-		}
-	}
-	if !a.given["skip-doctor"] {
-		return nil
-	}
-	return checkReason(f.SkipDoctor)
-}
-
-func checkReason(reason string) error {
-	const hint = "say what an auditor is to read, such as --skip-doctor 'n3 is being replaced, ticket 4711'"
-	n := utf8.RuneCountInString(strings.TrimSpace(reason))
-	switch {
-	case n < leastReason || n > mostReason:
-		return usage(fmt.Errorf("--skip-doctor, got a reason of %d characters, want %d to %d", n, leastReason, mostReason), hint)
-	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return usage(errors.New("--skip-doctor, got characters that cannot be printed, want one line of text"), hint)
-	case contract.Redact(reason) != reason:
-		return usage(errors.New("--skip-doctor, got a seed or a JWT in the reason, which goes into a log"), hint)
-	}
-	return nil
-}
 
 // fitRequest asks for the doctor before a command writes.
 type fitRequest struct {
@@ -205,7 +160,8 @@ func (d *dialer) doctor() (*nats.Conn, error) {
 		return nil, failed(err, remedy)
 	}
 	if now := d.app.now(); has.Expires <= now.Unix() {
-		return nil, failed(fmt.Errorf("%s: the doctor's credential expired at %s", shown(path), time.Unix(has.Expires, 0).UTC().Format(time.RFC3339)), remedy)
+		return nil, failed(fmt.Errorf("%s: the doctor's credential expired at %s", shown(path),
+			time.Unix(has.Expires, 0).UTC().Format(time.RFC3339)), remedy)
 	}
 	return d.systemFile(path)
 }

@@ -177,9 +177,10 @@ func TestGateJudges(t *testing.T) {
 		text   string
 	}{
 		"all passed": {[]doctor.Result{row("D001", doctor.Pass), row("D004", doctor.Pass)}, exitClean, ""},
-		"a floor":    {[]doctor.Result{row("D001", doctor.Pass), row("D004", doctor.Fail)}, exitFindings, "cotalctl: FAIL D004 title on n1: got this, want that\n"},
-		"a skip":     {[]doctor.Result{row("D001", doctor.Pass), row("D004", doctor.Skip)}, exitFailed, "cotalctl: SKIP D004"},
-		"both":       {[]doctor.Result{row("D001", doctor.Skip), row("D004", doctor.Fail)}, exitFindings, "cotalctl: SKIP D001"},
+		"a floor": {[]doctor.Result{row("D001", doctor.Pass), row("D004", doctor.Fail)}, exitFindings,
+			"cotalctl: FAIL D004 title on n1: got this, want that\n"},
+		"a skip": {[]doctor.Result{row("D001", doctor.Pass), row("D004", doctor.Skip)}, exitFailed, "cotalctl: SKIP D004"},
+		"both":   {[]doctor.Result{row("D001", doctor.Skip), row("D004", doctor.Fail)}, exitFindings, "cotalctl: SKIP D001"},
 		"something else": {[]doctor.Result{row("D001", doctor.Pass), row("D999", doctor.Fail), row("D998", doctor.Skip)}, exitClean,
 			"cotalctl: warning: the doctor says what refuses nothing here\ncotalctl: FAIL D999"},
 		"nothing": {nil, exitFailed, ""},
@@ -249,4 +250,59 @@ func TestLoggedURLs(t *testing.T) {
 	if got := loggedURLs(strings.Repeat("nats://ü:4222,", 500)); len(got) > mostURLs {
 		t.Errorf("got %d bytes, want at most %d", len(got), mostURLs)
 	}
+}
+
+// TestGatePage runs every command of docs/doctor-gate.md in its order, with the exit code that stands there; what it shows of a log reads
+// as one.
+func TestGatePage(t *testing.T) {
+	data, err := os.ReadFile("../../docs/doctor-gate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, ran := string(data), 0
+	t.Chdir(t.TempDir())
+	command(t, 0, "provision", "space", "main")
+	visit(t, ".cotal", func(d *trust.Dir, url string) {
+		for _, block := range fenced.FindAllStringSubmatch(page, -1) {
+			for line := range strings.Lines(block[2]) {
+				line, remark, _ := strings.Cut(strings.ReplaceAll(line, "nats://127.0.0.1:4222", url), "    # exit ")
+				want := 0
+				if remark != "" {
+					want = int(remark[0] - '0')
+				}
+				args := quoted(line)
+				if len(args) < 3 || args[0] != "cotalctl" {
+					t.Fatalf("line %q is no command", line)
+				}
+				command(t, want, args[1:]...)
+				ran++
+			}
+		}
+		if log := spaceLog(t, d, "main"); len(log) != 2 || log[1].Event != trust.LogSkipDoctor {
+			t.Errorf("log of main, got %+v, want one that passed and one that was skipped", log)
+		}
+		_, shown, _ := strings.Cut(page, "```json\n")
+		shown, _, _ = strings.Cut(shown, "```")
+		if err := os.WriteFile(filepath.Join(".cotal", "spaces", "second", "log.jsonl"), []byte(shown), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if log := spaceLog(t, d, "second"); len(log) != strings.Count(shown, "\n") || len(log) < 2 {
+			t.Errorf("the page shows %d lines of a log, want %d", len(log), strings.Count(shown, "\n"))
+		}
+	})
+	if ran < 6 {
+		t.Errorf("ran %d commands, want at least 6", ran)
+	}
+}
+
+// quoted splits a line of a shell that knows single quotes only.
+func quoted(line string) (words []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
 }

@@ -17,6 +17,15 @@ func (w *spaceWork) duty(role string) error {
 	return failed(fmt.Errorf("contract %s gives the role %s to no profile", w.contract.Name, role), "name one under roles: in its contract.yaml")
 }
 
+// trustable refuses a server for a directory that is yet to be made: it cannot know the operator, and nothing is to be left behind.
+func (w *spaceWork) trustable() error {
+	if w.req.server.Server == "" || w.req.planOnly || !isVacant(w.req.dir) {
+		return nil
+	}
+	return failed(fmt.Errorf("server %s cannot trust the keys of %s, which are not made yet", redacted(w.req.server.Server), shown(w.req.dir)),
+		"provision the space without --server first, and run the server on what cotalctl broker config prints")
+}
+
 // greet makes sure of a broker elsewhere before anything is written: that it answers, lets the directory's system credential
 // in, and is not too old.
 func (w *spaceWork) greet() error {

@@ -187,15 +187,6 @@ func (w *spaceWork) record(old record) (trust.SpaceInfo, error) {
 	return info, nil
 }
 
-// trustable refuses a server for a directory that is yet to be made: it cannot know the operator, and nothing is to be left behind.
-func (w *spaceWork) trustable() error {
-	if w.req.server.Server == "" || w.req.planOnly || !isVacant(w.req.dir) {
-		return nil
-	}
-	return failed(fmt.Errorf("server %s cannot trust the keys of %s, which are not made yet", redacted(w.req.server.Server), shown(w.req.dir)),
-		"provision the space without --server first, and run the server on what cotalctl broker config prints")
-}
-
 func (w *spaceWork) openDir() error {
 	var err error
 	if w.req.planOnly {

@@ -73,7 +73,8 @@ func (d *Dir) AppendLog(space string, e LogEntry, now time.Time) error {
 		return err
 	}
 	if err := appendSynced(d.join(rel), line.Bytes()); err != nil {
-		return withHint(fmt.Errorf("log %s: %w", d.join(rel), bare(err)), "check free space and permissions, then run it again: what is not in the log is not done")
+		return withHint(fmt.Errorf("log %s: %w", d.join(rel), bare(err)),
+			"check free space and permissions, then run it again: what is not in the log is not done")
 	}
 	return d.wrote(rel)
 }

@@ -16,7 +16,8 @@ import (
 )
 
 func skipped(reason string) trust.LogEntry {
-	return trust.LogEntry{Command: "mint agent", Event: trust.LogSkipDoctor, Server: "nats://127.0.0.1:4222", Reason: reason, Skipped: []string{"D001", "D004"}}
+	return trust.LogEntry{Command: "mint agent", Event: trust.LogSkipDoctor, Server: "nats://127.0.0.1:4222", Reason: reason,
+		Skipped: []string{"D001", "D004"}}
 }
 
 func readLog(t *testing.T, d *trust.Dir, space string) (reasons []string, broken int) {
@@ -76,13 +77,16 @@ func TestLogTorn(t *testing.T) {
 		want   []string
 		broken int
 	}{
-		"within a line":    {`{"schema":"cotalctl/log/v1","time":"2026`, []string{"the next one"}, 1},
-		"its newline":      {`{"schema":"cotalctl/log/v1","reason":"a whole one"}`, []string{"a whole one", "the next one"}, 0},
-		"glued to a whole": {`{"schema":"cotalctl/log/v1","ti{"schema":"cotalctl/log/v1","reason":"after half"}` + "\n", []string{"after half", "the next one"}, 0},
-		"another schema":   {`{"schema":"cotalctl/log/v2","reason":"x"}` + "\n", []string{"the next one"}, 1},
-		"no JSON":          {"\x00\x00\x00\n\n  \n", []string{"the next one"}, 1},
-		"a line too long":  {`{"schema":"cotalctl/log/v1","reason":"` + strings.Repeat("x", 1<<20) + `"}` + "\n", []string{"the next one"}, 1},
-		"empty":            {"", []string{"the next one"}, 0},
+		"within a line": {`{"schema":"cotalctl/log/v1","time":"2026`, []string{"the next one"}, 1},
+		"its newline":   {`{"schema":"cotalctl/log/v1","reason":"a whole one"}`, []string{"a whole one", "the next one"}, 0},
+		"glued to a whole": {
+			`{"schema":"cotalctl/log/v1","ti{"schema":"cotalctl/log/v1","reason":"after half"}` + "\n",
+			[]string{"after half", "the next one"}, 0,
+		},
+		"another schema":  {`{"schema":"cotalctl/log/v2","reason":"x"}` + "\n", []string{"the next one"}, 1},
+		"no JSON":         {"\x00\x00\x00\n\n  \n", []string{"the next one"}, 1},
+		"a line too long": {`{"schema":"cotalctl/log/v1","reason":"` + strings.Repeat("x", 1<<20) + `"}` + "\n", []string{"the next one"}, 1},
+		"empty":           {"", []string{"the next one"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := fresh(t)
