@@ -107,6 +107,9 @@ func (c *mintCmd) checkServer(a *app) error {
 	if err := c.fitFlags.check(a); err != nil || c.Server != "" {
 		return err
 	}
+	if a.given["server"] { // such as an unset variable of a script, which must not skip the doctor
+		return usage(errors.New("--server, got nothing, want a URL"), "leave it out to mint without asking anybody")
+	}
 	for _, flag := range []string{"servers", "cluster", "skip-doctor", "timeout", "tlsca", "tlscert", "tlskey"} {
 		if a.given[flag] {
 			return usage(fmt.Errorf("--%s, and no server: without --server nobody is asked", flag), "name a server with --server URL, or leave it out")
@@ -179,6 +182,9 @@ func (a *app) refuseUnfit(report *doctor.Report) error {
 		}
 	}
 	code, all := gate.ExitCode(), len(gate.Checks)
+	if code == exitClean && !slices.ContainsFunc(gate.Checks, func(c doctor.Result) bool { return c.ID == gateChecks[0] }) {
+		return failed(errors.New("whether the servers are fit cannot be told: nobody looked whether all answered"), "")
+	}
 	gate.Checks = slices.DeleteFunc(gate.Checks, func(c doctor.Result) bool { return c.Status == doctor.Pass })
 	if err := errors.Join(a.quote(gate, ""), a.quote(rest, "warning: the doctor says what refuses nothing here")); err != nil {
 		return err

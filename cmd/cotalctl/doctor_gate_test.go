@@ -183,7 +183,8 @@ func TestGateJudges(t *testing.T) {
 		"both":   {[]doctor.Result{row("D001", doctor.Skip), row("D004", doctor.Fail)}, exitFindings, "cotalctl: SKIP D001"},
 		"something else": {[]doctor.Result{row("D001", doctor.Pass), row("D999", doctor.Fail), row("D998", doctor.Skip)}, exitClean,
 			"cotalctl: warning: the doctor says what refuses nothing here\ncotalctl: FAIL D999"},
-		"nothing": {nil, exitFailed, ""},
+		"no fan-out": {[]doctor.Result{row("D004", doctor.Pass)}, exitFailed, ""},
+		"nothing":    {nil, exitFailed, ""},
 	} {
 		var errs bytes.Buffer
 		a := &app{ctx: t.Context(), stderr: &errs}
