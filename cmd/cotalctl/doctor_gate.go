@@ -136,7 +136,7 @@ func (c *mintCmd) fit(a *app, u mintUse) (*fitness, error) {
 func consult(ctx context.Context, nc *nats.Conn, wait time.Duration, expect doctor.Expect) (func(doctor.Floors) *doctor.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*wait)
 	defer cancel()
-	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: wait, Servers: expect.Servers})
+	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: wait, Servers: expect.Servers, Clusters: expect.Clusters})
 	if err != nil {
 		return nil, explained("gather", err)
 	}
