@@ -36,7 +36,7 @@ type Result struct {
 	Title  string  `json:"title"`
 	Status Status  `json:"status"`
 	Server *string `json:"server"` // name, or nil for a check of the whole
-	Object string  `json:"object"` // what the row is about beside a server, such as "stream EPF_main"; "" for nothing
+	Object string  `json:"object"` // what the row is about beside a server, such as "stream ORDERS"; "" for nothing
 	Got    string  `json:"got"`
 	Want   string  `json:"want"`
 	Hint   string  `json:"hint"` // what to do next; "" where there is nothing to do

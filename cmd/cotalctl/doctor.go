@@ -76,9 +76,12 @@ func (c *doctorCmd) Run(a *app) error {
 			return err
 		}
 	}
-	g := &doctorRounds{cmd: c, app: a, contract: ct, judge: judge}
+	g := &doctorRounds{cmd: c, app: a, contract: ct, judge: judge, progress: progressOf(a.stderr, os.Getenv)}
 	defer g.close()
 	if c.Watch {
+		if steers(a.stdout, os.Getenv) { // it draws over the whole terminal
+			g.progress = &progressLine{}
+		}
 		return c.watch(a, g.round)
 	}
 	report, err := g.round(a.ctx)
@@ -97,6 +100,7 @@ type doctorRounds struct {
 	app      *app
 	contract *contract.Contract
 	judge    func(*doctor.Snapshot) *doctor.Report
+	progress *progressLine
 	nc       *nats.Conn
 }
 
@@ -113,7 +117,9 @@ func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
 	timeout := g.cmd.Timeout.duration()
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
+	g.progress.tell(0, g.cmd.Servers, "answers of servers")
 	snapshot, err := doctor.Gather(ctx, g.nc, doctor.Options{Timeout: timeout, Servers: g.cmd.Servers})
+	g.progress.end()
 	if err != nil {
 		return nil, explained("gather", err)
 	}

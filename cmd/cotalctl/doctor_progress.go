@@ -16,7 +16,8 @@ type progressLine struct {
 	last    string
 }
 
-// tell shows that done of known answers are there, of all that what names; known 0 is an unknown number.
+// tell shows that done of known answers are there, and what they are; known 0 is an unknown number.
+// It is what gathering takes to report to.
 func (p *progressLine) tell(done, known int, what string) {
 	if p.columns == 0 {
 		return

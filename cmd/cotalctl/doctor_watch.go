@@ -109,7 +109,9 @@ func (w *viewed) why() string {
 	return contract.Redact(l.text)
 }
 
+// clock is a time for somebody who looks at the screen, and stamp one for a log.
 func clock(t time.Time) string { return t.Format(time.TimeOnly) }
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // watchJSON writes each report on a line. A lost connection is no report: it is told beside them, once.
 type watchJSON struct {
@@ -146,8 +148,8 @@ func (v *watchLines) show(w *viewed) error {
 		return nil
 	}
 	v.told = line
-	news := doctor.DescribeChanges(w.changes, mostWatched, func(t time.Time) string { return t.Format(time.RFC3339) })
-	_, err := fmt.Fprintf(v.out, "%s %s\n", w.at.Format(time.RFC3339), strings.Join(append([]string{line}, news...), "; "))
+	news := doctor.DescribeChanges(w.changes, mostWatched, stamp)
+	_, err := fmt.Fprintf(v.out, "%s %s\n", stamp(w.at), strings.Join(append([]string{line}, news...), "; "))
 	return err
 }
 
