@@ -34,12 +34,15 @@ func causes() []string { return []string{idFanOut} }
 
 func (r *Report) failures(since func(Result) string) []group {
 	groups := r.group(func(c Result) bool { return c.Status == Fail }, since)
-	first := causes()
+	return causesFirst(groups, causes())
+}
+
+func causesFirst(groups []group, causes []string) []group {
 	rank := func(g group) int {
-		if i := slices.Index(first, g.rows[0].ID); i >= 0 {
+		if i := slices.Index(causes, g.rows[0].ID); i >= 0 {
 			return i
 		}
-		return len(first)
+		return len(causes)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int { return rank(a) - rank(b) })
 	return groups

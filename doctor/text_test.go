@@ -221,6 +221,19 @@ func TestTextNamesAreOne(t *testing.T) {
 	}
 }
 
+// TestTextKeepsCharacters: a text is cut between characters, wherever they fall, and what is no character is not passed on.
+func TestTextKeepsCharacters(t *testing.T) {
+	for i := range 4 {
+		r := reportOf("fail D004 n1 - " + strings.Repeat("x", i) + strings.Repeat("€", 1000) + strings.Repeat("y", i))
+		if got := textOf(t, r, doctor.Render{}); strings.ContainsRune(got, '\ufffd') || !strings.Contains(got, "€… (") || !strings.Contains(got, " …€") {
+			t.Errorf("%d: got %q", i, got)
+		}
+	}
+	if got := textOf(t, reportOf("fail D004 n1 - \x9b31m"), doctor.Render{}); !strings.Contains(got, "got \ufffd31m, want") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	for _, tt := range []struct {
 		rows []string

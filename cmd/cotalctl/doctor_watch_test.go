@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,21 +12,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/cotalctl/cotalctl/doctor"
 )
 
-// answer is what one round of a test gives: a status of D004 on n1, or an error.
+// answer is what one round of a test gives: a status of D004 on n1, or of another check, or an error.
 type answer struct {
 	status doctor.Status
 	err    error
+	id     string
 }
 
-func answerReport(s doctor.Status) *doctor.Report {
+func answerReport(a answer) *doctor.Report {
 	server := "n1"
 	return &doctor.Report{Schema: doctor.ReportSchema, ExpectedServers: 1, Servers: []doctor.ReportServer{{ID: "N", Name: server, Version: "2.15.3"}},
-		Checks: []doctor.Result{{ID: "D004", Title: "max_control_line", Status: s, Server: &server, Got: "g", Want: "w"}}}
+		Checks: []doctor.Result{{ID: cmp.Or(a.id, "D004"), Title: "max_control_line", Status: a.status, Server: &server, Got: "g", Want: "w"}}}
 }
 
 // watchAll runs a watcher over answers, an interval of 5 s apart on a clock of its own, and ends it in the round after them.
@@ -49,7 +51,7 @@ func watchAll(t *testing.T, answers []answer, show func(*viewed) error) error {
 		if a.err != nil {
 			return nil, a.err
 		}
-		return answerReport(a.status), nil
+		return answerReport(a), nil
 	}}
 	return w.run(ctx)
 }
@@ -72,6 +74,8 @@ func TestWatchLines(t *testing.T) {
 		}, 0},
 		{"fails", []answer{{status: doctor.Pass}, {status: doctor.Fail}}, []string{"00:00:00Z FIT: 1 check passed on 1 server",
 			"00:00:05Z NOT FIT: 1 check failed on n1; failed: D004 max_control_line on n1"}, 3},
+		{"one for another", []answer{{status: doctor.Fail}, {status: doctor.Fail, id: "D009"}}, []string{"00:00:00Z NOT FIT: 1 check failed on n1",
+			"00:00:05Z NOT FIT: 1 check failed on n1; failed: D009 max_control_line on n1; no longer listed: D004 max_control_line on n1 (failed since 2000-01-01T00:00:00Z)"}, 3},
 		{"cannot look", []answer{{status: doctor.Skip}}, []string{"00:00:00Z UNKNOWN: 1 check could not look on n1"}, 1},
 		{"lost and back", []answer{{status: doctor.Fail}, {err: gone}, {err: gone}, {status: doctor.Fail}}, []string{
 			"00:00:00Z NOT FIT: 1 check failed on n1",
@@ -88,7 +92,7 @@ func TestWatchLines(t *testing.T) {
 			for i, line := range got {
 				got[i] = strings.TrimPrefix(line, "2000-01-01T")
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" || (err == nil) != (tt.code == 0) || err != nil && codeOf(err) != tt.code {
+			if diff := gocmp.Diff(tt.want, got); diff != "" || (err == nil) != (tt.code == 0) || err != nil && codeOf(err) != tt.code {
 				t.Errorf("%s: %v, want code %d: %s", tt.name, err, tt.code, diff)
 			}
 		})
@@ -122,7 +126,7 @@ func TestWatchJSON(t *testing.T) {
 			}
 		}
 		lost := "cotalctl: lost: server nats://x: no server is reachable; hint: check --server\n"
-		if diff := cmp.Diff(lost+lost, errs.String()); diff != "" || len(lines) != 2 {
+		if diff := gocmp.Diff(lost+lost, errs.String()); diff != "" || len(lines) != 2 {
 			t.Errorf("%d lines: %s", len(lines), diff)
 		}
 	})
@@ -133,13 +137,13 @@ func TestWatchScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		v := &watchScreen{out: &out, every: 5 * time.Second, size: func() (int, int) { return 100, 40 }}
-		err := watchAll(t, []answer{{status: doctor.Fail}, {status: doctor.Pass}, {status: doctor.Fail}, {err: gone}}, v.show)
+		err := watchAll(t, []answer{{status: doctor.Fail}, {status: doctor.Pass}, {status: doctor.Fail}, {err: gone}, {err: gone}}, v.show)
 		if codeOf(err) != exitFailed {
 			t.Errorf("got %v", err)
 		}
 		frames := strings.Split(out.String(), redraw)[1:]
-		if len(frames) != 4 {
-			t.Fatalf("%d frames, want 4", len(frames))
+		if len(frames) != 5 {
+			t.Fatalf("%d frames, want 5", len(frames))
 		}
 		for i, want := range [][]string{
 			{"cotalctl doctor every 5s, round 1 at 00:00:00\n\nNOT FIT: ", "\nFAIL D004 max_control_line on n1: got g, want w (since the first round)\n"},
@@ -147,6 +151,7 @@ func TestWatchScreen(t *testing.T) {
 			{"* 00:00:10 failed: D004 max_control_line on n1\n  00:00:05 recovered: ", "want w (since 00:00:10)\n"},
 			{"\nLOST since 00:00:15: server nats://x: no server is reachable; hint: check --server\ntrying again every 5s; what was seen at 00:00:10:\n",
 				"\n  00:00:10 failed: ", "\nNOT FIT: "},
+			{"round 5 at 00:00:20\n\nLOST since 00:00:15: "},
 		} {
 			for _, part := range want {
 				if !strings.Contains(frames[i], part) {
@@ -195,7 +200,7 @@ func TestProgressLine(t *testing.T) {
 	p.end()
 	p.end()
 	want := "\rcotalctl: 1 of 3: VARZ\x1b[K" + "\rcotalctl: 2: JSZ of ?[2Jn1 xx\x1b[K" + "\r\x1b[K"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	if diff := gocmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
 	out.Reset()
