@@ -2,22 +2,29 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
+// The checks of who answered.
+func fanOutChecks() []check {
+	return []check{
+		{idFanOut, "fan-out complete", judgeFanOut},
+		{idIdentity, "server identity", judgeIdentity},
+	}
+}
+
 // judgeFanOut gives one result for each cluster that answered or that the operator named, the connection's own first. What it
 // compares is the set of (server id, cluster), never a number: with one server down, two answers of another cluster make the
 // number right.
-func judgeFanOut(s *Snapshot, v *view, e Expect) []Result {
-	names := []string{}
-	for name := range v.clusters {
-		names = append(names, name)
-	}
+func judgeFanOut(j *judging) []Result {
+	s, v, e := j.snap, j.view, j.expect
 	for name := range e.Clusters {
-		names = append(names, name)
+		v.cluster(name)
 	}
-	names = slices.DeleteFunc(sortedSet(names), func(n string) bool { return n == v.home })
+	v.adopt(e)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(v.clusters)), func(n string) bool { return n == v.home })
 	out := []Result{}
 	for _, name := range append([]string{v.home}, names...) {
 		c := v.cluster(name)
@@ -56,7 +63,7 @@ const (
 
 // judge compares the members with the stated number (0: none) and with what routes and peers name.
 func (c *cluster) judge(stated int, faults []string) Result {
-	r := Result{ID: idFanOut, Title: title(idFanOut), Status: Fail}
+	r := Result{Status: Fail}
 	missing, agreeing := c.missing(), c.agreeing()
 	r.Want = "a set of servers on which two sources agree, or a stated number"
 	if stated > 0 {
@@ -111,6 +118,9 @@ func (v *view) faults(c *cluster) []string {
 		if m.conflict {
 			out = append(out, fmt.Sprintf("%s (%s) gave two differing answers", m.Name, m.ID))
 		}
+		if m.stranger {
+			out = append(out, m.Name+" answered, but no route, gateway or leaf node connection leads to it")
+		}
 		if id, twice := named[m.Name]; twice {
 			out = append(out, fmt.Sprintf("%s answered under two ids, %s and %s", m.Name, id, m.ID))
 		}
@@ -118,19 +128,26 @@ func (v *view) faults(c *cluster) []string {
 	}
 	for _, a := range v.malformed {
 		switch {
-		case a.Server.ID == "" && c.name == v.home:
-			out = append(out, fmt.Sprintf("a reply of %d bytes is malformed: %s", a.Malformed.Bytes, a.Malformed.Reason))
-		case a.Server.ID != "" && a.Server.Cluster == c.name:
-			out = append(out, fmt.Sprintf("a reply of %s is malformed: %s", a.Server.Name, a.Malformed.Reason))
+		case a.server.ID == "" && c.name == v.home:
+			out = append(out, fmt.Sprintf("a reply of %d bytes is malformed: %s", a.Bytes, a.Reason))
+		case a.server.ID != "" && a.server.Cluster == c.name:
+			out = append(out, fmt.Sprintf("a reply of %s is malformed: %s", a.server.Name, a.Reason))
 		}
-	}
-	for _, name := range c.unrouted() {
-		out = append(out, name+" answered, but no route leads to it")
 	}
 	if c.name == v.home {
 		out = append(out, v.connectedFaults()...)
 	}
 	return out
+}
+
+// contradicted reports whether some answer contradicts another, or is none.
+func (v *view) contradicted() bool {
+	for _, m := range v.members {
+		if m.conflict || m.stranger {
+			return true
+		}
+	}
+	return len(v.malformed) > 0
 }
 
 // connectedFaults compares the connection's INFO with the answer of the same server.
@@ -143,4 +160,33 @@ func (v *view) connectedFaults() []string {
 		return []string{fmt.Sprintf("%s answered as %+v, its INFO says %+v", m.Name, m.Server, v.connected)}
 	}
 	return nil
+}
+
+// judgeIdentity asks of every server whether it is the one that its own address leads to. One address of several is enough.
+func judgeIdentity(j *judging) []Result {
+	if len(j.snap.Identities) == 0 {
+		return nil
+	}
+	return j.perServer("its own address leads to it", func(m *member) (string, Status, string) {
+		var elsewhere, silent []string
+		for _, id := range j.snap.Identities {
+			switch {
+			case id.Of != m.ID:
+			case id.Found.ID == m.ID:
+				return id.Address, Pass, ""
+			case id.Found.ID != "":
+				elsewhere = append(elsewhere, fmt.Sprintf("%s leads to %s (%s)", id.Address, id.Found.Name, id.Found.ID))
+			default:
+				silent = append(silent, strings.TrimPrefix(id.Address+": "+id.Error, ": "))
+			}
+		}
+		const hint = "state where it is reached from here with --address "
+		switch {
+		case len(elsewhere) > 0:
+			return strings.Join(append(elsewhere, silent...), "; "), Fail, "find out who answers in its name, or " + hint + m.Name + "=HOST:PORT"
+		case len(silent) > 0:
+			return strings.Join(silent, "; "), Skip, hint + m.Name + "=HOST:PORT"
+		}
+		return "no address was dialed in time", Skip, "raise --timeout, or " + hint + m.Name + "=HOST:PORT"
+	})
 }

@@ -2,8 +2,10 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,126 +17,179 @@ const DefaultTimeout = 2 * time.Second
 
 // Bounds of one gathering over all of its requests: far above any real deployment, and small in memory.
 const (
-	maxAnswers = 4096
-	maxBytes   = 32 << 20
+	maxAnswers = 1 << 14
+	maxBytes   = 64 << 20
 	queued     = 256 // answers that wait to be read
 )
 
 // Options of a gathering.
 type Options struct {
-	Timeout time.Duration // of the whole gathering; 0: DefaultTimeout
-	Servers int           // servers expected in the connection's cluster; 0: unknown. More answers than that are still taken
+	Timeout  time.Duration  // of the whole gathering; 0: DefaultTimeout
+	Servers  int            // servers expected in the connection's cluster; 0: unknown. More answers than that are still taken
+	Clusters map[string]int // the same for each further cluster by name
+	Accounts []Account      // that are looked into
+	Identify bool           // each server's own address is dialed, to see which server is there
+	TLS      *tls.Config    // of these dials, for servers that require TLS; nil: the system's certificate authorities
+	// Addresses are where servers are reached from here, by name, where what they say of themselves does not hold here.
+	Addresses map[string]string
+	Active    *Active // nil: nothing is tried
+	// Progress, which may be nil, hears how many of the servers known so far have answered everything, and what is awaited.
+	Progress func(done, known int, what string)
+	Now      func() time.Time // the clock here; nil: time.Now
 }
 
-// Gather asks every server for VARZ and ROUTEZ over nc, a connection of a system-account user that may publish both and may
-// subscribe below its own inbox prefix. It returns as soon as every server that any answer names has answered, else at the
-// timeout: a silent server is a matter for [Judge], and so is a request that the broker refused. A deployment with gateways or
-// leaf nodes names no complete set, so there it waits for the timeout.
+// Gather asks every server over nc, a connection of a system-account user that may publish the requests and may subscribe below its
+// own inbox prefix. It returns as soon as every server that any answer names has answered every request, else at the timeout: a
+// silent server is a matter for [Judge], and so is a request that the broker refused.
 //
 // An error means that nothing was learned: a connection that is not up, or a ctx that ended.
 func Gather(ctx context.Context, nc *nats.Conn, o Options) (*Snapshot, error) {
 	if !nc.IsConnected() {
 		return nil, fmt.Errorf("gather: connection is %s, want CONNECTED", strings.ToUpper(nc.Status().String()))
 	}
-	timeout := o.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
 	}
-	round, cancel := context.WithTimeout(ctx, timeout)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	bounded, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	g := newGathering(nc, o.Servers)
-	defer nc.RemoveStatusListener(g.down)
-	err := g.run(round)
+	g := newGathering(nc, o)
+	err := g.run(bounded, o.Timeout/4)
+	if errors.Is(err, errIdle) {
+		again := newGathering(nc, o)
+		if err = again.run(bounded, o.Timeout); len(again.snap.Varz.Answers) >= len(g.snap.Varz.Answers) {
+			g = again
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("gather: %w", context.Cause(ctx))
 	}
-	if err != nil && round.Err() == nil {
+	if err != nil && bounded.Err() == nil {
 		return nil, fmt.Errorf("gather: %w", err)
 	}
-	sortAnswers(g.snap.Varz.Answers)
-	sortAnswers(g.snap.Routez.Answers)
+	g.try(ctx)
+	g.finish()
 	return g.snap, nil
 }
 
-// gathering is the state of one call of Gather.
+// errIdle ends a first attempt in which nothing happens any more though something is missing: a message can get lost, above all between
+// clusters, so that everything is asked once more. An attempt in which somebody contradicted himself is evidence, and is not repeated.
+var errIdle = errors.New("nothing comes any more")
+
+// gathering is the state of one call of Gather. One goroutine owns it; side work hands its results to that one.
 type gathering struct {
 	nc      *nats.Conn
-	servers int
+	o       Options
 	inbox   string // unique to this gathering: a late answer to another one cannot be mistaken for ours
 	in      chan *nats.Msg
+	refused chan string // subjects that the broker refuses
 	down    chan nats.Status
+	results chan func() // of side work
+	side    int         // works under way
+	dialed  map[string]bool
 	snap    *Snapshot
+	rounds  []round
+	begun   time.Time
 	count   int
 	bytes   int
 }
 
-func newGathering(nc *nats.Conn, servers int) *gathering {
-	return &gathering{
-		nc: nc, servers: servers, inbox: nc.NewInbox(),
-		in:   make(chan *nats.Msg, queued),
+func newGathering(nc *nats.Conn, o Options) *gathering {
+	g := &gathering{
+		nc: nc, o: o, inbox: nc.NewInbox(), begun: o.Now(), dialed: map[string]bool{},
+		in: make(chan *nats.Msg, queued), refused: make(chan string, queued), results: make(chan func()),
 		down: nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED),
-		snap: &Snapshot{
-			Schema: SnapshotSchema,
-			Connected: Server{
-				ID: nc.ConnectedServerId(), Name: nc.ConnectedServerName(),
-				Version: nc.ConnectedServerVersion(), Cluster: nc.ConnectedClusterName(),
-			},
-			Varz:   Round{Subject: SubjectVarz, Answers: []Answer{}},
-			Routez: Round{Subject: SubjectRoutez, Answers: []Answer{}},
-		},
 	}
+	g.snap = &Snapshot{
+		Schema: SnapshotSchema, Taken: g.begun.UTC().Round(0),
+		Connected: Server{
+			ID: nc.ConnectedServerId(), Name: nc.ConnectedServerName(),
+			Version: nc.ConnectedServerVersion(), Cluster: nc.ConnectedClusterName(),
+		},
+		Varz:       newRound[Varz]("VARZ"),
+		Routez:     newRound[Routez]("ROUTEZ"),
+		Gatewayz:   newRound[Gatewayz]("GATEWAYZ"),
+		Leafz:      newRound[Leafz]("LEAFZ"),
+		User:       Round[User]{Subject: SubjectUserInfo, Answers: []Answer[User]{}},
+		Identities: []Identity{},
+		Accounts:   []AccountView{},
+	}
+	for _, a := range o.Accounts {
+		g.snap.Accounts = append(g.snap.Accounts, AccountView{Name: a.Name, Key: a.Key})
+	}
+	return g
 }
 
-// run subscribes, asks and collects. Its error is that of the connection or of ctx.
-func (g *gathering) run(ctx context.Context) error {
+func newRound[T any](what string) Round[T] {
+	return Round[T]{Subject: "$SYS.REQ.SERVER.PING." + what, Answers: []Answer[T]{}}
+}
+
+// run subscribes, asks and collects. Its error is that of the connection or of ctx, or errIdle once nothing has come for so long.
+func (g *gathering) run(ctx context.Context, idle time.Duration) error {
+	defer g.nc.RemoveStatusListener(g.down)
+	defer g.watchRefusals()()
 	sub, err := g.nc.ChanSubscribe(g.inbox+".*", g.in)
 	if err != nil {
 		return err
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
-	refused, err := g.refusal(ctx, g.inbox, func() error { return nil })
-	if err != nil {
-		return g.lost(err)
-	}
-	if refused {
-		g.snap.Varz.Refused = "the broker refuses the subscription to the reply inbox"
-		g.snap.Routez.Refused = g.snap.Varz.Refused
-		return nil
-	}
-	for _, r := range []*Round{&g.snap.Varz, &g.snap.Routez} {
-		if err := g.ask(ctx, r); err != nil {
+	for _, r := range g.snap.rounds() {
+		if err := g.ask(r); err != nil {
 			return g.lost(err)
 		}
 	}
-	return g.collect(ctx, sub)
-}
-
-// ask sends one request and records whether the broker refuses it.
-func (g *gathering) ask(ctx context.Context, r *Round) error {
-	refused, err := g.refusal(ctx, r.Subject, func() error {
-		return g.nc.PublishRequest(r.Subject, g.inbox+"."+token(r), nil)
-	})
-	if refused {
-		r.Refused = "the broker refuses the publish to " + r.Subject
-	}
-	return err
-}
-
-// token is the last token of a round's reply subject.
-func token(r *Round) string { return r.Subject[strings.LastIndexByte(r.Subject, '.')+1:] }
-
-// refusal runs do and waits until the broker has read it. A permission error is asynchronous, stands before the answer to the
-// flush, and is told from one of an earlier operation by being another value.
-func (g *gathering) refusal(ctx context.Context, subject string, do func() error) (bool, error) {
-	before := g.nc.LastError()
-	if err := do(); err != nil {
-		return false, err
-	}
 	if err := g.nc.FlushWithContext(ctx); err != nil {
-		return false, err
+		return g.lost(err)
 	}
-	last := g.nc.LastError()
-	return last != before && errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), subject), nil
+	return g.collect(ctx, sub, idle)
+}
+
+// ask sends the request of a round; from now on the gathering awaits an answer of every server.
+func (g *gathering) ask(r round) error {
+	g.rounds = append(g.rounds, r)
+	return g.nc.PublishRequest(r.subject(), g.inbox+"."+strconv.Itoa(len(g.rounds)-1), r.body())
+}
+
+// watchRefusals has permission errors, which are asynchronous, arrive as events; the returned function ends that. A full queue
+// leaves its round unanswered, which the timeout ends.
+func (g *gathering) watchRefusals() (restore func()) {
+	before := g.nc.ErrorHandler()
+	g.nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
+		if subject := violated(err); subject != "" {
+			select {
+			case g.refused <- subject:
+			default:
+			}
+		}
+		if before != nil {
+			before(nc, sub, err)
+		}
+	})
+	return func() { g.nc.SetErrorHandler(before) }
+}
+
+// violated is the subject of a permission error, or "".
+func violated(err error) string {
+	if !is(nats.ErrPermissionViolation)(err) {
+		return ""
+	}
+	_, rest, _ := strings.Cut(err.Error(), `"`)
+	subject, _, _ := strings.Cut(rest, `"`)
+	return subject
+}
+
+// refuse records that the broker took no request on a subject, or no subscription to the inbox.
+func (g *gathering) refuse(subject string) {
+	for _, r := range g.rounds {
+		switch subject {
+		case r.subject():
+			r.refuse("the broker refuses the publish to " + subject)
+		case g.inbox + ".*":
+			r.refuse("the broker refuses the subscription to the reply inbox")
+		}
+	}
 }
 
 // lost turns the error of a connection that went down into the snapshot's own record of it.
@@ -149,8 +204,10 @@ func (g *gathering) lost(err error) error {
 const interrupted = "the connection was lost while gathering"
 
 // collect reads answers until the set is complete, a bound is hit, the connection is lost or ctx ends.
-func (g *gathering) collect(ctx context.Context, sub *nats.Subscription) error {
-	for !g.done() {
+func (g *gathering) collect(ctx context.Context, sub *nats.Subscription, idle time.Duration) error {
+	silence := time.NewTimer(idle)
+	defer silence.Stop()
+	for ; !g.done(); silence.Reset(idle) {
 		// A flood of answers must not outrun the deadline: select alone would choose between the two at random.
 		if ctx.Err() != nil {
 			g.dropped(sub)
@@ -158,10 +215,19 @@ func (g *gathering) collect(ctx context.Context, sub *nats.Subscription) error {
 		}
 		select {
 		case m := <-g.in:
-			g.take(m)
+			g.take(ctx, m)
+		case subject := <-g.refused:
+			g.refuse(subject)
+		case result := <-g.results:
+			g.side--
+			result()
 		case <-g.down:
 			g.snap.Interrupted = interrupted
 			return nil
+		case <-silence.C:
+			if g.side == 0 && !newView(g.snap).contradicted() {
+				return errIdle
+			}
 		case <-ctx.Done():
 			g.dropped(sub)
 			return ctx.Err()
@@ -172,45 +238,64 @@ func (g *gathering) collect(ctx context.Context, sub *nats.Subscription) error {
 		return g.lost(err)
 	}
 	for len(g.in) > 0 && !g.full() {
-		g.take(<-g.in)
+		g.take(ctx, <-g.in)
 	}
 	g.dropped(sub)
 	return nil
 }
 
+// aside runs work beside the collecting and hands what it returns to the collecting goroutine, unless that has ended by then.
+func (g *gathering) aside(ctx context.Context, work func(context.Context) func()) {
+	g.side++
+	go func() {
+		result := work(ctx)
+		select {
+		case g.results <- result:
+		case <-ctx.Done():
+		}
+	}()
+}
+
 // take adds one answer to its round.
-func (g *gathering) take(m *nats.Msg) {
+func (g *gathering) take(ctx context.Context, m *nats.Msg) {
 	g.count++
 	g.bytes += len(m.Data)
-	for _, r := range []*Round{&g.snap.Varz, &g.snap.Routez} {
-		if m.Subject != g.inbox+"."+token(r) {
-			continue
-		}
-		if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-			r.Refused = "no server listens for " + r.Subject + " in the account of this credential"
-			return
-		}
-		r.Answers = append(r.Answers, decode(r.Subject, m.Data))
+	token, _ := strings.CutPrefix(m.Subject, g.inbox+".")
+	i, err := strconv.Atoi(token)
+	if err != nil || i < 0 || i >= len(g.rounds) {
+		return // an answer to nothing that was asked
 	}
+	r := g.rounds[i]
+	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+		r.refuse("no server listens for " + r.subject() + " in the account of this credential")
+		return
+	}
+	r.take(m.Data, g.o.Now().Sub(g.begun))
+	if r == round(&g.snap.Varz) {
+		g.prove(ctx)
+	}
+	g.progress()
 }
 
 func (g *gathering) full() bool {
 	if g.count < maxAnswers && g.bytes < maxBytes {
 		return false
 	}
-	g.endless(fmt.Sprintf("the replies do not end: %d of them, %d bytes, when they were cut off", g.count, g.bytes))
+	g.cutOff(fmt.Sprintf("the replies do not end: %d of them, %d bytes, when they were cut off", g.count, g.bytes))
 	return true
 }
 
 // dropped records answers that came faster than they could be read.
 func (g *gathering) dropped(sub *nats.Subscription) {
 	if n, err := sub.Dropped(); err == nil && n > 0 {
-		g.endless("the replies came faster than they could be read, and some were dropped")
+		g.cutOff("the replies came faster than they could be read, and some were dropped")
 	}
 }
 
-func (g *gathering) endless(why string) {
-	g.snap.Varz.Endless, g.snap.Routez.Endless = why, why
+func (g *gathering) cutOff(why string) {
+	for _, r := range g.rounds {
+		r.cutOff(why)
+	}
 }
 
 // done reports whether no further answer can matter.
@@ -218,8 +303,48 @@ func (g *gathering) done() bool {
 	if g.full() || g.snap.Varz.Refused != "" {
 		return true
 	}
-	if len(g.in) > 0 {
+	if len(g.in) > 0 || g.side > 0 {
 		return false
 	}
-	return newView(g.snap).settled(g.servers)
+	return newView(g.snap).settled(g.unanswered, Expect{Servers: g.o.Servers, Clusters: g.o.Clusters})
+}
+
+func (g *gathering) progress() {
+	if g.o.Progress == nil {
+		return
+	}
+	v := newView(g.snap)
+	done, what := 0, ""
+	for _, m := range v.members {
+		waiting := g.unanswered(m.ID)
+		if waiting == "" {
+			done++
+		} else if what == "" {
+			what = m.Name + ": " + waiting
+		}
+	}
+	known := len(v.members)
+	for _, c := range v.clusters {
+		known += len(c.missing())
+	}
+	g.o.Progress(done, known, what)
+}
+
+// unanswered is the request that this server has not answered yet, or "". Only the connection's own server tells of its user.
+func (g *gathering) unanswered(id string) string {
+	for _, r := range g.rounds {
+		if r.refusal() != "" || r.answered(id) || r.subject() == SubjectUserInfo && id != g.snap.Connected.ID {
+			continue
+		}
+		return r.subject()[strings.LastIndexByte(r.subject(), '.')+1:]
+	}
+	return ""
+}
+
+// finish puts everything in the order that a snapshot has.
+func (g *gathering) finish() {
+	for _, r := range g.rounds {
+		r.sort()
+	}
+	sortIdentities(g.snap.Identities)
 }

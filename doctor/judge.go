@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -14,36 +13,73 @@ type Floors struct {
 	Payload     int    // bytes
 }
 
-// Expect is what the operator knows about the deployment.
+// Expect is what the operator knows about the deployment. A zero field asks for nothing, and its checks are not listed.
 type Expect struct {
 	Servers  int            // servers of the connection's cluster; 0: the answers must prove their own completeness
 	Clusters map[string]int // the same for each further cluster by name
+
+	Credentials []Credential // files that the operator keeps
 }
 
-// Judge compares a snapshot with the floors. It reads no clock and no network: the same input gives the same report.
+// judging is what a check reads.
+type judging struct {
+	snap   *Snapshot
+	view   *view
+	floors Floors
+	expect Expect
+}
+
+// check is one entry of the closed list of checks. judge gives no row where the check was not asked for or cannot apply.
+type check struct {
+	id, title string
+	judge     func(j *judging) []Result
+}
+
+// checks are the closed list, by id.
+func checks() []check {
+	all := slices.Concat(fanOutChecks(), floorChecks(), credentialChecks(), activeChecks())
+	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
+	return all
+}
+
+// Judge compares a snapshot with the floors and with what is expected. It reads no clock and no network: the same input gives the
+// same report.
 func Judge(s *Snapshot, f Floors, e Expect) *Report {
-	v := newView(s)
+	j := &judging{snap: s, view: newView(s), floors: f, expect: e}
 	r := &Report{Schema: ReportSchema, Checks: []Result{}, Servers: []ReportServer{}}
-	for _, m := range v.members {
+	for _, m := range j.view.members {
 		r.Servers = append(r.Servers, ReportServer{ID: m.ID, Name: m.Name, Version: m.Version})
 	}
-	if why := blind(s, v); why != "" {
-		r.skipAll(f, why)
-		return r
+	why := blind(s, j.view)
+	for _, c := range checks() {
+		var rows []Result
+		if why != "" {
+			rows = j.unseen(c, why)
+		} else {
+			rows = c.judge(j)
+		}
+		for _, row := range rows {
+			row.ID, row.Title = c.id, c.title
+			r.Checks = append(r.Checks, row)
+		}
 	}
-	r.Checks = append(r.Checks, judgeFanOut(s, v, e)...)
-	r.Complete = r.Count(Pass) == len(r.Checks)
-	r.ExpectedServers = e.of(v, v.home)
+	if why == "" {
+		r.conclude(j)
+	}
+	return r
+}
+
+// conclude says how many servers there are and whether all of them answered.
+func (r *Report) conclude(j *judging) {
+	v := j.view
+	r.Complete = true
+	for _, c := range r.Checks {
+		r.Complete = r.Complete && (c.ID != idFanOut || c.Status == Pass)
+	}
+	r.ExpectedServers = j.expect.of(v, v.home)
 	if c := v.clusters[v.home]; r.ExpectedServers == 0 && r.Complete && c != nil {
 		r.ExpectedServers = len(c.members)
 	}
-	for _, c := range perServer(f) {
-		for _, m := range v.members {
-			r.Checks = append(r.Checks, c.judge(m))
-		}
-	}
-	slices.SortStableFunc(r.Checks, func(a, b Result) int { return cmp.Compare(a.ID, b.ID) })
-	return r
 }
 
 // of is the number of servers that the operator states for a cluster; 0 is none.
@@ -74,78 +110,40 @@ func blind(s *Snapshot, v *view) string {
 
 const hintCredential = "use a credential of the system account, with the permissions of the profile doctor"
 
-func (r *Report) skipAll(f Floors, why string) {
-	ids := []string{idFanOut}
-	for _, c := range perServer(f) {
-		ids = append(ids, c.id)
+// unseen is the row of a check that was asked for and could not look, as it would have one with a server of whom nothing is known.
+func (j *judging) unseen(c check, why string) []Result {
+	probe := &judging{snap: j.snap, view: &view{clusters: map[string]*cluster{}, members: []*member{{err: &APIError{}}}}, floors: j.floors, expect: j.expect}
+	if len(c.judge(probe)) == 0 {
+		return nil
 	}
-	for _, id := range ids {
-		r.Checks = append(r.Checks, Result{ID: id, Title: title(id), Status: Skip, Got: why,
-			Want: "an answer of every server to " + SubjectVarz, Hint: hintCredential})
-	}
+	return []Result{{Status: Skip, Got: why, Want: "an answer of every server to " + j.snap.Varz.Subject, Hint: hintCredential}}
 }
 
-// serverCheck is a check that reads one server's answer alone.
-type serverCheck struct {
-	id   string
-	want string
-	// look compares one good answer: what was got, whether it passes, and what to do.
-	look func(m *member) (got string, status Status, hint string)
-}
-
-// perServer are the checks that the floors ask for, by id.
-func perServer(f Floors) []serverCheck {
-	var out []serverCheck
-	if f.Version != "" {
-		out = append(out, serverCheck{idFloor, ">= " + f.Version, func(m *member) (string, Status, string) {
-			return lookFloor(m.Version, f.Version)
-		}})
-	}
-	if f.Hardened != "" {
-		out = append(out, serverCheck{idHardened, ">= " + f.Hardened + " (advice)", func(m *member) (string, Status, string) {
-			return lookHardened(m.Version, f.Hardened)
-		}})
-	}
-	if f.ControlLine > 0 {
-		out = append(out, atLeast(idControlLine, f.ControlLine, "max_control_line", func(v *Varz) int { return v.MaxControlLine }))
-	}
-	if f.Payload > 0 {
-		out = append(out, atLeast(idPayload, f.Payload, "max_payload", func(v *Varz) int { return v.MaxPayload }))
-	}
-	return append(out, serverCheck{idJetStream, "enabled", lookJetStream})
-}
-
-// atLeast compares a size of VARZ, in bytes, with its floor.
-func atLeast(id string, floor int, setting string, read func(*Varz) int) serverCheck {
-	return serverCheck{id, fmt.Sprintf(">= %d", floor), func(m *member) (string, Status, string) {
-		got := read(m.varz)
-		if got >= floor {
-			return fmt.Sprint(got), Pass, ""
+// perServer is a check's row for every server: its status, what was got and what to do. look reads one good VARZ answer; an answer
+// that cannot be read is no verdict on the setting.
+func (j *judging) perServer(want string, look func(m *member) (got string, status Status, hint string)) []Result {
+	var out []Result
+	for _, m := range j.view.members {
+		r := Result{Server: &m.Name, Want: want, Status: Skip}
+		if r.Got, r.Hint = m.unreadable(); r.Got == "" {
+			r.Got, r.Status, r.Hint = look(m)
 		}
-		return fmt.Sprint(got), Fail, fmt.Sprintf("set %s: %d in this server's configuration, then reload or restart it", setting, floor)
-	}}
-}
-
-func lookJetStream(m *member) (string, Status, string) {
-	if m.varz.JetStream {
-		return "enabled", Pass, ""
+		out = append(out, r)
 	}
-	return "disabled", Fail, "add a jetstream block with a store_dir to this server's configuration and restart it"
+	return out
 }
 
-// judge is the row of one server. An answer that cannot be read is no verdict on the setting.
-func (c serverCheck) judge(m *member) Result {
-	r := Result{ID: c.id, Title: title(c.id), Server: &m.Name, Want: c.want, Status: Skip}
+// unreadable says why nothing that this server said counts, with what to do; "" where it counts.
+func (m *member) unreadable() (why, hint string) {
 	switch {
 	case m.conflict:
-		r.Got, r.Hint = "two differing answers", "see "+idFanOut
+		return "two differing answers", "see " + idFanOut
+	case m.stranger:
+		return "an answer of a server to which no connection leads", "see " + idFanOut
 	case m.malformed != "":
-		r.Got, r.Hint = "a malformed answer: "+m.malformed, "see "+idFanOut
+		return "a malformed answer: " + m.malformed, "see " + idFanOut
 	case m.err != nil:
-		r.Got = fmt.Sprintf("error %d: %s", m.err.Code, m.err.Description)
-		r.Hint = "the server answered with an error; its log says why"
-	default:
-		r.Got, r.Status, r.Hint = c.look(m)
+		return fmt.Sprintf("error %d: %s", m.err.Code, m.err.Description), "the server answered with an error; its log says why"
 	}
-	return r
+	return "", ""
 }

@@ -23,11 +23,12 @@ const inbox = "_INBOX_doctor0"
 func doctorUser(t *testing.T, s *natstest.Server, without ...string) *nats.Conn {
 	t.Helper()
 	var perms jwt.Permissions
-	for _, z := range []string{"VARZ", "ROUTEZ"} {
+	for _, z := range []string{"VARZ", "ROUTEZ", "GATEWAYZ", "LEAFZ"} {
 		if len(without) == 0 || without[0] != z {
 			perms.Pub.Allow.Add("$SYS.REQ.SERVER.PING." + z)
 		}
 	}
+	perms.Pub.Allow.Add(doctor.SubjectUserInfo)
 	perms.Sub.Allow.Add(inbox + ".>")
 	return s.Connect(t, s.System.User(t, perms), nats.CustomInboxPrefix(inbox), nats.MaxReconnects(0))
 }

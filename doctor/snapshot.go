@@ -4,91 +4,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 )
 
 // SnapshotSchema names the JSON form of a [Snapshot].
 const SnapshotSchema = "cotalctl/snapshot/v1"
 
-// The requests of a round. Every server of the system account answers each of them.
-const (
-	SubjectVarz   = "$SYS.REQ.SERVER.PING.VARZ"
-	SubjectRoutez = "$SYS.REQ.SERVER.PING.ROUTEZ"
-)
-
-// Snapshot is what one gathering saw, as evidence: nothing in it is judged yet.
+// Snapshot is what one gathering saw, as evidence: nothing in it is judged yet. It holds no JWT and no seed.
 type Snapshot struct {
-	Schema      string `json:"schema"`      // SnapshotSchema
-	Connected   Server `json:"connected"`   // the server of the connection, by its INFO
-	Interrupted string `json:"interrupted"` // why the gathering ended before its time, or ""
-	Varz        Round  `json:"varz"`
-	Routez      Round  `json:"routez"`
-}
-
-// Round is one request with all of its answers.
-type Round struct {
-	Subject string   `json:"subject"`
-	Refused string   `json:"refused"` // why the broker took no request, or ""
-	Endless string   `json:"endless"` // which bound cut the answers off, or ""
-	Answers []Answer `json:"answers"` // by server name, id and content
-}
-
-// Answer is one reply. Exactly one of Varz, Routez, Error and Malformed is set.
-type Answer struct {
-	Server    Server     `json:"server"` // by the reply's envelope; zero where that cannot be read
-	Varz      *Varz      `json:"varz,omitempty"`
-	Routez    *Routez    `json:"routez,omitempty"`
-	Error     *APIError  `json:"error,omitempty"`
-	Malformed *Malformed `json:"malformed,omitempty"`
-}
-
-// Server identifies a server. Cluster is "" for one that stands alone.
-type Server struct {
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Cluster string `json:"cluster"`
-}
-
-// APIError is an error that a server answered with.
-type APIError struct {
-	Code        int    `json:"code"`
-	Description string `json:"description"`
-}
-
-// Malformed is a reply that is not what its request is answered with. Text is the beginning of it, at most 512 bytes.
-type Malformed struct {
-	Reason string `json:"reason"`
-	Bytes  int    `json:"bytes"`
-	Text   string `json:"text"`
-}
-
-// Varz is the part of a VARZ answer that checks read. Sizes are in bytes.
-type Varz struct {
-	MaxControlLine int      `json:"max_control_line"`
-	MaxPayload     int      `json:"max_payload"`
-	JetStream      bool     `json:"jetstream"`
-	Meta           *Meta    `json:"meta,omitempty"` // nil: no JetStream cluster
-	ClusterPort    int      `json:"cluster_port"`   // 0: takes no routes
-	RouteURLs      []string `json:"route_urls"`     // as configured, sorted
-	Gateway        string   `json:"gateway"`        // gateway name, or ""
-	Leafs          bool     `json:"leafs"`          // listens for leaf nodes, or has a remote
-}
-
-// Meta is a server's view of the JetStream meta group.
-type Meta struct {
-	Size  int      `json:"size"`
-	Peers []string `json:"peers"` // server names other than the one that answers, sorted
-}
-
-// Routez is a server's view of its routes.
-type Routez struct {
-	Routes []Route `json:"routes"` // one for each remote server, by name and id
-}
-
-// Route is the remote server of a route.
-type Route struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	Schema      string          `json:"schema"`      // SnapshotSchema
+	Taken       time.Time       `json:"taken"`       // by the clock here, when the first request was sent
+	Connected   Server          `json:"connected"`   // the server of the connection, by its INFO
+	Interrupted string          `json:"interrupted"` // why the gathering ended before its time, or ""
+	User        Round[User]     `json:"user"`
+	Varz        Round[Varz]     `json:"varz"`
+	Routez      Round[Routez]   `json:"routez"`
+	Gatewayz    Round[Gatewayz] `json:"gatewayz"`
+	Leafz       Round[Leafz]    `json:"leafz"`
+	Identities  []Identity      `json:"identities"` // by server name and address; empty where nobody dialed
+	Proof       *Proof          `json:"proof"`      // what was tried; nil: nothing was
+	Accounts    []AccountView   `json:"accounts"`   // that were looked into, in the order of the options
 }
 
 // Write writes the snapshot as indented JSON; the same snapshot gives the same bytes.
@@ -114,25 +49,19 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	if s.Schema != SnapshotSchema {
 		return nil, fmt.Errorf("snapshot schema, got %q, want %q", s.Schema, SnapshotSchema)
 	}
-	for _, a := range s.Varz.Answers {
-		if a.Routez != nil || a.kinds() != 1 {
-			return nil, fmt.Errorf("snapshot: answer of server %q to %s, got %d kinds of content, want one", a.Server.Name, SubjectVarz, a.kinds())
-		}
-	}
-	for _, a := range s.Routez.Answers {
-		if a.Varz != nil || a.kinds() != 1 {
-			return nil, fmt.Errorf("snapshot: answer of server %q to %s, got %d kinds of content, want one", a.Server.Name, SubjectRoutez, a.kinds())
+	for _, r := range s.rounds() {
+		if err := r.check(); err != nil {
+			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 	}
 	return &s, nil
 }
 
-func (a Answer) kinds() int {
-	n := 0
-	for _, set := range []bool{a.Varz != nil, a.Routez != nil, a.Error != nil, a.Malformed != nil} {
-		if set {
-			n++
-		}
+// rounds are the fan-out requests of a snapshot, in the order in which they are sent.
+func (s *Snapshot) rounds() []round {
+	out := []round{&s.Varz, &s.Routez, &s.Gatewayz, &s.Leafz, &s.User}
+	for i := range s.Accounts {
+		out = append(out, s.Accounts[i].rounds()...)
 	}
-	return n
+	return out
 }

@@ -30,7 +30,7 @@ func (r *Report) text(w io.Writer, o Render) error {
 
 // causes are the checks whose failure explains others, in the order in which they are to be read: nothing that a server would
 // have said is there where the server did not answer.
-func causes() []string { return []string{idFanOut} }
+func causes() []string { return []string{idFanOut, idIdentity} }
 
 func (r *Report) failures(since func(Result) string) []group {
 	groups := r.group(func(c Result) bool { return c.Status == Fail }, since)
@@ -53,25 +53,25 @@ func (r *Report) Verdict() string {
 	failed, skipped := r.those(Fail), r.those(Skip)
 	switch {
 	case len(failed) > 0:
-		text := "NOT FIT: " + checks(failed) + " failed" + where(failed)
+		text := "NOT FIT: " + countChecks(failed) + " failed" + where(failed)
 		if len(skipped) > 0 {
-			text += "; " + checks(skipped) + " could not look"
+			text += "; " + countChecks(skipped) + " could not look"
 		}
 		return text
 	case len(skipped) > 0:
-		return "UNKNOWN: " + checks(skipped) + " could not look" + where(skipped)
+		return "UNKNOWN: " + countChecks(skipped) + " could not look" + where(skipped)
 	case len(r.Checks) == 0:
 		return "UNKNOWN: nothing was checked"
 	}
-	return "FIT: " + checks(r.Checks) + " passed on " + plural(len(r.Servers), "server")
+	return "FIT: " + countChecks(r.Checks) + " passed on " + plural(len(r.Servers), "server")
 }
 
 func (r *Report) those(s Status) []Result {
 	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Result) bool { return c.Status != s })
 }
 
-// checks counts the checks of results, not the results: one setting that is low on nine servers is one thing to do.
-func checks(rows []Result) string {
+// countChecks counts the checks of results, not the results: one setting that is low on nine servers is one thing to do.
+func countChecks(rows []Result) string {
 	ids := map[string]bool{}
 	for _, c := range rows {
 		ids[c.ID] = true

@@ -23,15 +23,16 @@ func textOf(t *testing.T, r *doctor.Report, o doctor.Render) string {
 
 // TestText: a check that no server meets is no pass, and one reason is told once.
 func TestText(t *testing.T) {
-	servers := func(f func(a *doctor.Answer)) func(*doctor.Snapshot) {
+	old := func(names ...string) func(*doctor.Snapshot) {
 		return func(s *doctor.Snapshot) {
-			for i := range s.Varz.Answers {
-				f(&s.Varz.Answers[i])
+			for _, name := range names {
+				onEach(s, name, func(s *doctor.Server) { s.Version = "2.14.2" })
 			}
 		}
 	}
-	old := func(a *doctor.Answer) { a.Server.Version = "2.14.2" }
-	boom := func(a *doctor.Answer) { a.Varz, a.Error = nil, &doctor.APIError{Code: 500, Description: "boom"} }
+	boom := func(a *doctor.Answer[doctor.Varz]) {
+		a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "boom"}
+	}
 	for _, tt := range []struct {
 		name   string
 		edit   func(*doctor.Snapshot)
@@ -39,38 +40,38 @@ func TestText(t *testing.T) {
 		absent string
 	}{
 		{"every server at the hardened version", func(*doctor.Snapshot) {}, []string{
-			"FIT: 6 checks passed on 3 servers",
-			"pass 16 results of 6 checks (-v lists them): D001 1, D002 3, D003 3, D004 3, D005 3, D006 3",
+			"FIT: 7 checks passed on 3 servers",
+			"pass 19 results of 7 checks (-v lists them): D001 1, D002 3, D003 3, D004 3, D005 3, D006 3, D007 3",
 		}, "note"},
-		{"one below it", func(s *doctor.Snapshot) { old(&s.Varz.Answers[1]) }, []string{
-			"FIT: 6 checks passed on 3 servers",
+		{"one below it", old("n2"), []string{
+			"FIT: 7 checks passed on 3 servers",
 			"note D003 hardened version on n2: got 2.14.2, below the hardened version, want >= 2.15.3 (advice)",
 			"     hint: upgrade this server to 2.15.3 or newer, which closes known holes",
-			"pass 15 results of 6 checks (-v lists them): D001 1, D002 3, D003 2, D004 3, D005 3, D006 3",
+			"pass 18 results of 7 checks (-v lists them): D001 1, D002 3, D003 2, D004 3, D005 3, D006 3, D007 3",
 		}, "on n1"},
-		{"all below it", servers(old), []string{
+		{"all below it", old("n1", "n2", "n3"), []string{
 			"note D003 hardened version on n1, n2, n3: got 2.14.2, below the hardened version, want >= 2.15.3 (advice)",
 			"     hint: upgrade this server to 2.15.3 or newer, which closes known holes",
 		}, "D003 3"},
 		{"nobody answers", func(s *doctor.Snapshot) { s.Varz.Answers, s.Routez.Answers = nil, nil }, []string{
-			"UNKNOWN: 6 checks could not look",
-			"SKIP D001 D002 D003 D004 D005 D006: no server answered within the timeout",
+			"UNKNOWN: 7 checks could not look",
+			"SKIP D001 D002 D003 D004 D005 D006 D007: no server answered within the timeout",
 			"     hint: use a credential of the system account, with the permissions of the profile doctor",
 			"servers: 0 answered, an unknown number expected",
 		}, "pass"},
 		{"one server answers with an error", func(s *doctor.Snapshot) { boom(&s.Varz.Answers[1]) }, []string{
-			"UNKNOWN: 5 checks could not look on n2",
-			"SKIP D002 D003 D004 D005 D006 on n2: error 500: boom",
+			"UNKNOWN: 6 checks could not look on n2",
+			"SKIP D002 D003 D004 D005 D006 D007 on n2: error 500: boom",
 			"     hint: the server answered with an error; its log says why",
-			"pass 11 results of 6 checks (-v lists them): D001 1, D002 2, D003 2, D004 2, D005 2, D006 2",
+			"pass 13 results of 7 checks (-v lists them): D001 1, D002 2, D003 2, D004 2, D005 2, D006 2, D007 2",
 		}, "SKIP D001"},
 		{"two of them", func(s *doctor.Snapshot) { boom(&s.Varz.Answers[1]); boom(&s.Varz.Answers[2]) }, []string{
-			"SKIP D002 D003 D004 D005 D006 on n2, n3: error 500: boom",
+			"SKIP D002 D003 D004 D005 D006 D007 on n2, n3: error 500: boom",
 			"     hint: the server answered with an error; its log says why",
 		}, "SKIP D003"},
 		{"one check alone", func(s *doctor.Snapshot) { s.Interrupted = "lost" }, []string{"SKIP D001 fan-out complete: got 3 servers (n1, n2, n3); lost, want 3 servers"}, "SKIP D002"},
 	} {
-		s := recorded(t, "healthy")
+		s := recorded(t)
 		tt.edit(s)
 		got := textOf(t, doctor.Judge(s, floors, doctor.Expect{Servers: 3}), doctor.Render{})
 		if !strings.Contains("\n"+got, "\n"+strings.Join(tt.want, "\n")+"\n") || strings.Contains(got, tt.absent) {

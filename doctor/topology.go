@@ -10,111 +10,179 @@ import (
 type view struct {
 	home      string // cluster of the connection
 	connected Server
-	asked     bool      // for ROUTEZ, and the broker took the request
 	members   []*member // one for each server id that answered VARZ, by name and id
-	malformed []Answer  // of both rounds
+	malformed []stray   // of every round
 	clusters  map[string]*cluster
+	reached   map[string]bool // server ids to which connections between servers lead, from the connection's own server on
+	linked    bool            // somebody reported such connections
+	orphans   []string        // names of JetStream peers that no cluster knows, sorted; see adopt
+}
+
+// stray is a reply that could not be read.
+type stray struct {
+	server Server
+	*Malformed
 }
 
 // member is a server that answered VARZ, with everything that it said.
 type member struct {
 	Server
-	varz      *Varz     // nil with an error answer, a malformed or a second, differing one
-	err       *APIError // set with an error answer
-	routes    *Routez   // nil without a ROUTEZ answer
-	answers   map[string]bool
+	after     Answer[Varz] // its first answer, whatever it holds
+	varz      *Varz        // nil with an error answer, a malformed or a second, differing one
+	err       *APIError    // set with an error answer
+	routes    *Routez      // nil without an answer, as the following
+	gateways  *Gatewayz
+	leafs     *Leafz
 	conflict  bool // two differing answers to one request
 	malformed string
+	stranger  bool // no connection between servers leads to it
 }
 
-// cluster is what the answers of one cluster say about its servers.
+// cluster is what is known about the servers of one cluster.
 type cluster struct {
-	name    string
-	members []*member
-	routed  map[string]string // server id → name, over all routes that members report
-	peers   map[string]bool   // server names of the JetStream meta group, those known to other clusters left out
-	urls    map[string]bool   // configured route URLs
-	unnamed bool              // the meta group is larger than the peers that it names
-	sources sources
+	name     string
+	members  []*member
+	routed   map[string]string // server id → name, over all routes that members report
+	gateways map[string]bool   // server ids to which gateway connections of other clusters lead
+	leafs    map[string]bool   // server names to which leaf node connections of other clusters' servers lead
+	peers    map[string]bool   // server names of the JetStream meta group that belong here
+	urls     map[string]bool   // configured route URLs
+	unnamed  bool              // the meta group is larger than the peers that it names
+	sources  sources
 }
 
 // sources says which sources spoke at all.
-type sources struct{ routes, peers, urls bool }
+type sources struct{ routes, gateways, leafs, peers, urls bool }
 
 func newView(s *Snapshot) *view {
-	v := &view{home: s.Connected.Cluster, connected: s.Connected, asked: s.Routez.Refused == "", clusters: map[string]*cluster{}}
-	byID := map[string]*member{}
-	for _, a := range s.Varz.Answers {
-		v.addVarz(byID, a)
-	}
-	for _, a := range s.Routez.Answers {
-		v.addRoutez(byID, a)
-	}
-	v.members = slices.SortedFunc(maps.Values(byID), func(a, b *member) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
+	v := &view{home: s.Connected.Cluster, connected: s.Connected, clusters: map[string]*cluster{}}
+	v.collect(s)
 	for _, m := range v.members {
 		c := v.cluster(m.Cluster)
 		c.members = append(c.members, m)
 	}
+	v.reach()
 	for _, c := range v.clusters {
 		c.addRoutes()
 	}
+	for _, m := range v.members {
+		v.addGateways(m)
+		v.addLeafs(m)
+	}
 	for _, c := range v.clusters {
 		c.addConfigured()
-		c.addPeers(v)
 	}
+	v.addPeers()
 	return v
+}
+
+// collect makes a member of every server that answered VARZ and reads what it said elsewhere.
+func (v *view) collect(s *Snapshot) {
+	byID := map[string]*member{}
+	for _, a := range s.Varz.Answers {
+		if a.Server.ID == "" || byID[a.Server.ID] != nil {
+			continue
+		}
+		m := &member{Server: a.Server, after: a, err: a.Error}
+		if a.Malformed != nil {
+			m.malformed = a.Malformed.Reason
+		}
+		byID[m.ID] = m
+	}
+	v.members = slices.SortedFunc(maps.Values(byID), func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	join(v, s.Varz, byID, func(m *member, d *Varz) { m.varz = d })
+	join(v, s.Routez, byID, func(m *member, d *Routez) { m.routes = d })
+	join(v, s.Gatewayz, byID, func(m *member, d *Gatewayz) { m.gateways = d })
+	join(v, s.Leafz, byID, func(m *member, d *Leafz) { m.leafs = d })
+	for _, m := range byID {
+		if m.conflict { // whose answer is whose, nobody can tell
+			m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil
+		}
+	}
+}
+
+// join hands every member the content of its answer in a round. Two that differ are a conflict.
+func join[T any](v *view, r Round[T], byID map[string]*member, set func(*member, *T)) {
+	first := map[string]string{}
+	for _, a := range r.Answers {
+		if a.Malformed != nil {
+			v.malformed = append(v.malformed, stray{a.Server, a.Malformed})
+		}
+		m := byID[a.Server.ID]
+		if m == nil {
+			continue
+		}
+		content := a.content()
+		if was, ok := first[m.ID]; ok && was != content || a.Server != m.Server {
+			m.conflict = true
+		}
+		first[m.ID] = content
+		set(m, a.Data)
+	}
 }
 
 func (v *view) cluster(name string) *cluster {
 	c := v.clusters[name]
 	if c == nil {
-		c = &cluster{name: name, routed: map[string]string{}, peers: map[string]bool{}, urls: map[string]bool{}}
+		c = &cluster{name: name, routed: map[string]string{}, gateways: map[string]bool{}, leafs: map[string]bool{}, peers: map[string]bool{},
+			urls: map[string]bool{}}
 		v.clusters[name] = c
 	}
 	return c
 }
 
-func (v *view) addVarz(byID map[string]*member, a Answer) {
-	if a.Malformed != nil {
-		v.malformed = append(v.malformed, a)
+// reach follows the connections that servers report, from the connection's own server on, whose INFO nobody can forge.
+func (v *view) reach() {
+	v.reached = map[string]bool{v.connected.ID: true}
+	todo := []string{v.connected.ID}
+	for len(todo) > 0 {
+		id := todo[0]
+		todo = todo[1:]
+		for _, p := range v.links(id) {
+			for _, m := range v.members {
+				if (m.ID == p.ID || p.ID == "" && m.Name == p.Name) && !v.reached[m.ID] {
+					v.reached[m.ID] = true
+					todo = append(todo, m.ID)
+				}
+			}
+		}
 	}
-	if a.Server.ID == "" {
-		return
-	}
-	m := byID[a.Server.ID]
-	if m == nil {
-		m = &member{Server: a.Server, answers: map[string]bool{}, varz: a.Varz, err: a.Error}
-		byID[a.Server.ID] = m
-	}
-	if a.Malformed != nil {
-		m.malformed = a.Malformed.Reason
-	}
-	m.answers[a.content()] = true
-	if len(m.answers) > 1 {
-		m.conflict, m.varz, m.err = true, nil, nil
+	for _, m := range v.members {
+		m.stranger = v.linked && !v.reached[m.ID]
 	}
 }
 
-func (v *view) addRoutez(byID map[string]*member, a Answer) {
-	if a.Malformed != nil {
-		v.malformed = append(v.malformed, a)
+// links are the servers to which a member's own connections lead.
+func (v *view) links(id string) []Peer {
+	var out []Peer
+	for _, m := range v.members {
+		if m.ID != id {
+			continue
+		}
+		if m.routes != nil {
+			v.linked = true
+			out = append(out, m.routes.Routes...)
+		}
+		if m.gateways != nil {
+			for _, c := range m.gateways.Clusters {
+				out = append(out, c.Peers...)
+			}
+		}
+		if m.leafs != nil {
+			for _, l := range m.leafs.Leafs {
+				out = append(out, Peer{Name: l.Name})
+			}
+		}
 	}
-	m := byID[a.Server.ID]
-	if m == nil || a.Routez == nil {
-		return
-	}
-	if m.routes != nil && !slices.Equal(m.routes.Routes, a.Routez.Routes) {
-		m.conflict, m.varz, m.err = true, nil, nil
-	}
-	m.routes = a.Routez
+	return out
 }
 
 // addRoutes takes every route that a member reports; a member that reports its routes is one of the servers itself.
 func (c *cluster) addRoutes() {
 	for _, m := range c.members {
-		if m.routes == nil {
+		if m.routes == nil || m.stranger {
 			continue
 		}
 		c.sources.routes = true
@@ -125,10 +193,45 @@ func (c *cluster) addRoutes() {
 	}
 }
 
+// addGateways takes the gateway connections that a member reports: each server of another cluster has one to some server of this one,
+// so that together they name all of it.
+func (v *view) addGateways(m *member) {
+	if m.gateways == nil || m.stranger {
+		return
+	}
+	for _, remote := range m.gateways.Clusters {
+		c := v.cluster(remote.Cluster)
+		c.sources.gateways = true
+		for _, p := range remote.Peers {
+			c.gateways[p.ID] = true
+		}
+	}
+}
+
+// addLeafs takes the leaf node connections that a member reports, for the cluster of the server at the other end. One that is bound to
+// the system account leads to a server that answers as every other; until it has, its name stands for its cluster.
+func (v *view) addLeafs(m *member) {
+	if m.leafs == nil || m.stranger {
+		return
+	}
+	for _, l := range m.leafs.Leafs {
+		i := slices.IndexFunc(v.members, func(other *member) bool { return other.Name == l.Name && other.Cluster != m.Cluster })
+		name := l.Name
+		switch {
+		case i >= 0:
+			name = v.members[i].Cluster
+		case m.varz == nil || l.Account != m.varz.SystemAccount:
+			continue
+		}
+		c := v.cluster(name)
+		c.sources.leafs, c.leafs[l.Name] = true, true
+	}
+}
+
 // addConfigured takes the configured route URLs. They name addresses, not servers, so they can only confirm a number.
 func (c *cluster) addConfigured() {
 	for _, m := range c.members {
-		if m.varz == nil {
+		if m.varz == nil || m.stranger {
 			continue
 		}
 		for _, u := range m.varz.RouteURLs {
@@ -141,41 +244,55 @@ func (c *cluster) addConfigured() {
 	c.sources.urls = len(c.urls) > 0
 }
 
-// addPeers takes the meta group's servers. It spans the clusters of a supercluster: a peer that another cluster knows is not
-// missing here, and one that nobody knows is asked for in the connection's own cluster.
-func (c *cluster) addPeers(v *view) {
-	elsewhere := map[string]bool{}
-	for _, other := range v.clusters {
-		if other == c {
-			continue
-		}
-		for _, name := range other.known() {
-			elsewhere[name] = true
+// addPeers takes the meta group's servers. It spans the clusters of a supercluster: a peer belongs to the cluster that knows it, and
+// one that no cluster knows is an orphan.
+func (v *view) addPeers() {
+	of := map[string]*cluster{}
+	for _, c := range v.clusters {
+		for _, name := range c.known() {
+			of[name] = c
 		}
 	}
-	here := map[string]bool{}
-	for _, name := range c.known() {
-		here[name] = true
-	}
-	for _, m := range c.members {
-		if m.varz == nil || !m.varz.JetStream {
+	orphans := map[string]bool{}
+	for _, m := range v.members {
+		if m.varz == nil || m.stranger || m.varz.JetStream == nil {
 			continue
 		}
-		if m.varz.Meta == nil && m.varz.ClusterPort != 0 {
+		meta, c := m.varz.meta(), v.cluster(m.Cluster)
+		if meta == nil && m.varz.ClusterPort != 0 {
 			continue
 		}
 		c.sources.peers = true
 		c.peers[m.Name] = true
-		if m.varz.Meta == nil {
+		if meta == nil {
 			continue
 		}
-		c.unnamed = c.unnamed || m.varz.Meta.Size != len(m.varz.Meta.Peers)+1
-		for _, p := range m.varz.Meta.Peers {
-			if here[p] || (!elsewhere[p] && c.name == v.home) {
+		c.unnamed = c.unnamed || meta.Size != len(meta.Peers)+1
+		for _, p := range meta.Peers {
+			switch {
+			case of[p] == nil:
+				orphans[p] = true
+			case of[p] == c:
 				c.peers[p] = true
 			}
 		}
 	}
+	v.orphans = slices.Sorted(maps.Keys(orphans))
+}
+
+// adopt asks for each orphan in a cluster of which more servers are stated than are known, else in the connection's own.
+func (v *view) adopt(e Expect) {
+	for _, name := range v.orphans {
+		into := v.cluster(v.home)
+		for _, other := range slices.Sorted(maps.Keys(v.clusters)) {
+			if c := v.clusters[other]; e.of(v, other) > len(c.members)+len(c.absent()) {
+				into = c
+				break
+			}
+		}
+		into.sources.peers, into.peers[name] = true, true
+	}
+	v.orphans = nil
 }
 
 // known are the names of servers that answered or that a route leads to.
@@ -187,83 +304,107 @@ func (c *cluster) known() []string {
 	return names
 }
 
-// missing are the servers that a route or the meta group names and that have not answered, each with the source that names it.
+// missing are the servers that a connection between servers or the meta group names and that have not answered, each with the
+// source that names it.
 func (c *cluster) missing() []string {
+	var out []string
+	for _, a := range c.absent() {
+		out = append(out, a.name+" (by "+a.source+")")
+	}
+	return out
+}
+
+// absentee is a server that some source names and that has not answered.
+type absentee struct{ name, source string }
+
+func (c *cluster) absent() []absentee {
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, m := range c.members {
 		ids[m.ID], names[m.Name] = true, true
 	}
-	var out []string
-	for id, name := range c.routed {
-		if !ids[id] {
-			out = append(out, name+" (by a route)")
-			names[name] = true
+	var out []absentee
+	add := func(id, name, source string) {
+		if !ids[id] && !names[name] {
+			out, names[name] = append(out, absentee{name, source}), true
 		}
 	}
-	for name := range c.peers {
-		if !names[name] {
-			out = append(out, name+" (by JetStream's peers)")
+	for _, id := range slices.Sorted(maps.Keys(c.routed)) {
+		if !ids[id] { // a server that came back under a new id is missing under the old one
+			out, names[c.routed[id]], ids[id] = append(out, absentee{c.routed[id], "a route"}), true, true
 		}
 	}
-	slices.Sort(out)
+	for _, name := range slices.Sorted(maps.Keys(c.peers)) {
+		add("", name, "JetStream's peers")
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.gateways)) {
+		add(id, id, "a gateway")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.leafs)) {
+		add("", name, "a leaf node connection")
+	}
+	slices.SortStableFunc(out, func(a, b absentee) int { return cmp.Compare(a.name, b.name) })
 	return out
 }
 
 // agreeing are the sources that name exactly the servers that answered.
 func (c *cluster) agreeing() []string {
 	var out []string
-	if c.sources.routes && len(c.routed) == len(c.members) && len(c.missing()) == 0 {
+	n, whole := len(c.members), len(c.absent()) == 0
+	if c.sources.routes && len(c.routed) == n && whole {
 		out = append(out, "routes")
 	}
-	if c.sources.peers && !c.unnamed && len(c.peers) == len(c.members) && len(c.missing()) == 0 {
+	if c.sources.gateways && len(c.gateways) == n && whole {
+		out = append(out, "gateways")
+	}
+	if c.sources.leafs && len(c.leafs) == n && whole {
+		out = append(out, "leaf node connections")
+	}
+	if c.sources.peers && !c.unnamed && len(c.peers) == n && whole {
 		out = append(out, "JetStream peers")
 	}
-	if c.sources.urls && len(c.urls) == len(c.members) {
+	if c.sources.urls && len(c.urls) == n {
 		out = append(out, "configured route URLs")
 	}
 	return out
 }
 
-// unrouted are members whose id no route of another member leads to.
-func (c *cluster) unrouted() []string {
-	var out []string
-	for _, m := range c.members {
-		asked, found := false, false
-		for _, other := range c.members {
-			if other == m || other.routes == nil {
-				continue
-			}
-			asked = true
-			found = found || slices.ContainsFunc(other.routes.Routes, func(r Route) bool { return r.ID == m.ID })
-		}
-		if asked && !found {
-			out = append(out, m.Name)
-		}
-	}
-	return out
-}
-
-// settled reports whether the set of servers is known and each has answered both requests that the broker takes.
-func (v *view) settled(servers int) bool {
-	c := v.clusters[v.home]
-	if c == nil {
+// settled reports whether the sets of servers are known and each has answered every request that the broker takes.
+func (v *view) settled(unanswered func(id string) string, e Expect) bool {
+	if v.clusters[v.home] == nil {
 		return false
 	}
+	v.adopt(e)
 	for _, m := range v.members {
-		if m.varz == nil || m.varz.Gateway != "" || m.varz.Leafs {
-			return false // other clusters may answer, and nothing gathered here names them
-		}
-	}
-	for _, m := range c.members {
-		if v.asked && m.routes == nil {
+		if unanswered(m.ID) != "" {
 			return false
 		}
 	}
-	if len(c.missing()) > 0 {
-		return false
+	for name := range e.Clusters {
+		v.cluster(name)
 	}
-	if servers > 0 {
-		return len(c.members) >= servers && len(c.agreeing()) >= 1
+	for name, c := range v.clusters {
+		stated := e.of(v, name)
+		switch {
+		case len(c.absent()) > 0 || len(c.members) < stated:
+			return false
+		case stated > 0 && len(c.agreeing()) < 1, stated == 0 && len(c.agreeing()) < 2:
+			return false
+		}
 	}
-	return len(c.agreeing()) >= 2
+	for _, m := range v.members {
+		if m.varz != nil && m.awaitsOthers(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// awaitsOthers reports whether a member is configured to reach a cluster of which nothing has been heard yet.
+func (m *member) awaitsOthers(v *view) bool {
+	for _, r := range m.varz.GatewayURLs {
+		if r.Name != m.Cluster && (v.clusters[r.Name] == nil || len(v.clusters[r.Name].members) == 0) {
+			return true
+		}
+	}
+	return false
 }

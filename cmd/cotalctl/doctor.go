@@ -117,8 +117,7 @@ func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
 	timeout := g.cmd.Timeout.duration()
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	g.progress.tell(0, g.cmd.Servers, "answers of servers")
-	snapshot, err := doctor.Gather(ctx, g.nc, doctor.Options{Timeout: timeout, Servers: g.cmd.Servers})
+	snapshot, err := doctor.Gather(ctx, g.nc, doctor.Options{Timeout: timeout, Servers: g.cmd.Servers, Progress: g.progress.tell})
 	g.progress.end()
 	if err != nil {
 		return nil, explained("gather", err)
