@@ -26,6 +26,7 @@ type Report struct {
 	Servers         []ReportServer `json:"servers"`
 	ExpectedServers int            `json:"expected_servers"` // of the connection's cluster; 0: could not be established
 	Complete        bool           `json:"complete"`         // every fan-out check passed
+	Taken           string         `json:"taken"`            // when the snapshot was gathered, by RFC 3339; "" where it does not say
 }
 
 // Result is one check, at one server where the check is per server.
@@ -34,7 +35,7 @@ type Result struct {
 	Title  string  `json:"title"`
 	Status Status  `json:"status"`
 	Server *string `json:"server"` // name, or nil for a check of the whole
-	Object string  `json:"object"` // what the row is about beside a server, or ""
+	Object string  `json:"object"` // what the row is about beside a server, such as "stream ORDERS"; "" for nothing
 	Got    string  `json:"got"`
 	Want   string  `json:"want"`
 	Hint   string  `json:"hint"` // what to do next; "" where there is nothing to do
@@ -70,11 +71,20 @@ func (r *Report) Count(s Status) int {
 }
 
 // JSON writes the report as indented JSON; the same report gives the same bytes.
-func (r *Report) JSON(w io.Writer) error {
+func (r *Report) JSON(w io.Writer) error { return r.json(w, "  ") }
+
+// json adds the counts, which are of the checks and stand nowhere else.
+func (r *Report) json(w io.Writer, indent string) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
+	enc.SetIndent("", indent)
+	err := enc.Encode(struct {
+		*Report
+		Failed  int `json:"failed"`
+		Skipped int `json:"skipped"`
+		Passed  int `json:"passed"`
+	}{r, r.Count(Fail), r.Count(Skip), r.Count(Pass)})
+	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil

@@ -6,137 +6,262 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
-// Text writes the report for a person: failures first, then what could not be looked at, each with its hint below; then one
-// line for each check that passed, the advice, and the servers. Checks that were skipped for one reason share a line.
-func (r *Report) Text(w io.Writer) error {
-	var b strings.Builder
-	for _, c := range r.Checks {
-		if c.Status == Fail {
-			c.text(&b)
-		}
-	}
-	r.skipped(&b)
-	for _, c := range Checks() {
-		r.passed(&b, c)
-	}
-	r.servers(&b)
-	if _, err := io.WriteString(w, b.String()); err != nil {
+// Text writes the report for a person as [Report.Write] does into a pipe.
+func (r *Report) Text(w io.Writer) error { return r.text(w, Render{}) }
+
+// text writes the verdict; then failures, those that explain others first; then what could not be looked at, by reason; then the
+// advice, what passed, the servers, and where failures are explained.
+func (r *Report) text(w io.Writer, o Render) error {
+	t := &textWriter{o: o}
+	t.verdict(r)
+	t.groups("FAIL", r.failures(o.Since))
+	t.skips(r.group(func(c Result) bool { return c.Status == Skip }, o.Since))
+	t.groups("note", r.group(func(c Result) bool { return c.Status == Pass && c.Hint != "" }, nil))
+	t.passes(r)
+	t.servers(r)
+	t.pages(r)
+	if _, err := io.WriteString(w, t.String()); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
 }
 
-func (c Result) text(b *strings.Builder) {
-	fmt.Fprintf(b, "%s %s %s", strings.ToUpper(string(c.Status)), c.ID, c.Title)
-	if c.Server != nil {
-		fmt.Fprintf(b, " on %s", clean(*c.Server))
-	}
-	fmt.Fprintf(b, ": got %s, want %s\n", clean(c.Got), clean(c.Want))
-	hint(b, c.Hint)
+// causes are the checks whose failure explains others, in the order in which they are to be read: nothing that a server would
+// have said is there where the server did not answer.
+func causes() []string { return []string{idFanOut, idIdentity} }
+
+func (r *Report) failures(since func(Result) string) []group {
+	groups := r.group(func(c Result) bool { return c.Status == Fail }, since)
+	return causesFirst(groups, causes())
 }
 
-func hint(b *strings.Builder, text string) {
+func causesFirst(groups []group, causes []string) []group {
+	rank := func(g group) int {
+		if i := slices.Index(causes, g.rows[0].ID); i >= 0 {
+			return i
+		}
+		return len(causes)
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return rank(a) - rank(b) })
+	return groups
+}
+
+// Verdict is one line: whether the deployment is fit, and if not, how much stands against it and where.
+func (r *Report) Verdict() string {
+	failed, skipped := r.those(Fail), r.those(Skip)
+	switch {
+	case len(failed) > 0:
+		text := "NOT FIT: " + countChecks(failed) + " failed" + where(failed)
+		if len(skipped) > 0 {
+			text += "; " + countChecks(skipped) + " could not look"
+		}
+		return text
+	case len(skipped) > 0:
+		return "UNKNOWN: " + countChecks(skipped) + " could not look" + where(skipped)
+	case len(r.Checks) == 0:
+		return "UNKNOWN: nothing was checked"
+	}
+	return "FIT: " + countChecks(r.Checks) + " passed on " + plural(len(r.Servers), "server")
+}
+
+func (r *Report) those(s Status) []Result {
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Result) bool { return c.Status != s })
+}
+
+// countChecks counts the checks of results, not the results: one setting that is low on nine servers is one thing to do.
+func countChecks(rows []Result) string {
+	ids := map[string]bool{}
+	for _, c := range rows {
+		ids[c.ID] = true
+	}
+	return plural(len(ids), "check")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// mostPlaces bounds the names in the verdict.
+const mostPlaces = 3
+
+// where names the servers of results, or the objects of those that name no server.
+func where(rows []Result) string {
+	var places []string
+	seen := map[string]bool{"": true}
+	for _, c := range rows {
+		place := cleanObject(c.Object)
+		if c.Server != nil {
+			place = cleanName(*c.Server)
+		}
+		if !seen[place] {
+			seen[place] = true
+			places = append(places, place)
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return " on " + list(places, mostPlaces)
+}
+
+// textWriter writes the text form.
+type textWriter struct {
+	strings.Builder
+	o Render
+}
+
+// sgr are the ANSI attributes of the words that rows begin with.
+var sgr = map[string]string{"FAIL": "1;31", "NOT FIT": "1;31", "SKIP": "1;33", "UNKNOWN": "1;33", "note": "1;36", "pass": "32", "FIT": "1;32"}
+
+// row writes one row, wrapped, that begins with a word in its colour.
+func (t *textWriter) row(word, rest string) {
+	line := wrap(word+rest, t.o.Width, "     ")
+	if t.o.Color && sgr[word] != "" {
+		line = "\x1b[" + sgr[word] + "m" + word + "\x1b[0m" + strings.TrimPrefix(line, word)
+	}
+	t.WriteString(line + "\n")
+}
+
+func (t *textWriter) hint(text string) {
 	if text != "" {
-		fmt.Fprintf(b, "     hint: %s\n", clean(text))
+		t.WriteString(wrap("     hint: "+clean(text), t.o.Width, "           ") + "\n")
 	}
 }
 
-// skipped groups the skips by their reason: one line names the checks and the servers that they were skipped on.
-func (r *Report) skipped(b *strings.Builder) {
-	type reason struct {
-		whole     bool // no server is named
-		got, hint string
+func (t *textWriter) verdict(r *Report) {
+	word, rest, _ := strings.Cut(r.Verdict(), ":")
+	if r.Taken != "" {
+		rest += ", as of " + clean(r.Taken)
 	}
-	groups, order := map[reason][]Result{}, []reason{}
-	for _, c := range r.Checks {
-		if c.Status != Skip {
-			continue
-		}
-		why := reason{c.Server == nil, c.Got, c.Hint}
-		if groups[why] == nil {
-			order = append(order, why)
-		}
-		groups[why] = append(groups[why], c)
+	t.row(word, ":"+rest)
+}
+
+// Bounds of the text form where it is not verbose: names of one row, and rows of one check.
+const (
+	mostNames = 12
+	mostRows  = 20
+)
+
+func (t *textWriter) names() int {
+	if t.o.Verbose {
+		return 0
 	}
-	for _, why := range order {
-		group := groups[why]
-		ids, servers := distinct(group)
-		if len(ids) == 1 || len(ids)*max(len(servers), 1) != len(group) { // one check, or not each on each server
-			for _, c := range group {
-				c.text(b)
+	return mostNames
+}
+
+// groups writes a row for each group, and a hint once below the rows of a check that share it.
+func (t *textWriter) groups(word string, groups []group) {
+	for len(groups) > 0 {
+		n := 1
+		for n < len(groups) && groups[n].rows[0].ID == groups[0].rows[0].ID {
+			n++
+		}
+		t.check(word, groups[:n])
+		groups = groups[n:]
+	}
+}
+
+func (t *textWriter) check(word string, groups []group) {
+	for i, g := range groups {
+		if i == mostRows && !t.o.Verbose {
+			left := 0
+			for _, g := range groups[i:] {
+				left += len(g.rows)
 			}
-			continue
+			t.row(word, fmt.Sprintf(" %s %s: %d more (-v lists them)", g.rows[0].ID, g.rows[0].Title, left))
+			return
 		}
-		on := ""
-		if len(servers) > 0 {
-			on = " on " + strings.Join(servers, ", ")
+		t.row(word, " "+g.line(t.names()))
+		last := i == len(groups)-1 || i == mostRows-1 && !t.o.Verbose
+		if last || groups[i+1].rows[0].Hint != g.rows[0].Hint {
+			t.hint(g.rows[0].Hint)
 		}
-		fmt.Fprintf(b, "SKIP %s%s: %s\n", strings.Join(ids, " "), on, clean(why.got))
-		hint(b, why.hint)
 	}
 }
 
-// distinct lists the checks and servers of results in their order.
-func distinct(group []Result) (ids, servers []string) {
-	for _, c := range group {
-		if !slices.Contains(ids, c.ID) {
+// skips writes one row for all checks that were skipped in the same places for one reason.
+func (t *textWriter) skips(groups []group) {
+	all := reasons(groups)
+	for i, reason := range all {
+		if i == mostRows && !t.o.Verbose {
+			t.row("SKIP", fmt.Sprintf(" for %d more reasons (-v lists them)", len(all)-i))
+			return
+		}
+		if len(reason) == 1 {
+			t.row("SKIP", " "+reason[0].line(t.names()))
+			t.hint(reason[0].rows[0].Hint)
+			continue
+		}
+		var ids []string
+		for _, g := range reason {
+			ids = append(ids, g.rows[0].ID)
+		}
+		first := reason[0]
+		t.row("SKIP", " "+strings.Join(ids, " ")+places(first.rows, t.names())+": "+clean(first.rows[0].Got)+first.suffix())
+		t.hint(first.rows[0].Hint)
+	}
+}
+
+// passes counts what passed without advice by check, or lists it.
+func (t *textWriter) passes(r *Report) {
+	var ids []string
+	count := map[string]int{}
+	n := 0
+	for _, c := range r.Checks {
+		if c.Status != Pass || c.Hint != "" {
+			continue
+		}
+		if t.o.Verbose {
+			t.row("pass", " "+c.ID+" "+c.Title+places([]Result{c}, 0)+": "+clean(c.Got)+", want "+clean(c.Want))
+		}
+		if count[c.ID] == 0 {
 			ids = append(ids, c.ID)
 		}
-		if c.Server != nil && !slices.Contains(servers, clean(*c.Server)) {
-			servers = append(servers, clean(*c.Server))
-		}
+		count[c.ID]++
+		n++
 	}
-	return ids, servers
+	if n == 0 || t.o.Verbose {
+		return
+	}
+	for i, id := range ids {
+		ids[i] = id + " " + strconv.Itoa(count[id])
+	}
+	t.row("pass", fmt.Sprintf(" %s of %s (-v lists them): %s", plural(n, "result"), plural(len(ids), "check"), strings.Join(ids, ", ")))
 }
 
-// passed is one line for a check that passed without a hint somewhere, and a note for each server that passed with one.
-func (r *Report) passed(b *strings.Builder, check Check) {
-	var good, noted []Result
-	for _, c := range r.Checks {
-		switch {
-		case c.ID != check.ID || c.Status != Pass:
-		case c.Server == nil:
-			fmt.Fprintf(b, "pass %s %s: %s\n", c.ID, c.Title, clean(c.Got))
-		case c.Hint == "":
-			good = append(good, c)
-		default:
-			noted = append(noted, c)
-		}
-	}
-	if len(good) > 0 {
-		fmt.Fprintf(b, "pass %s %s: %s on %d of %d servers\n", check.ID, check.Title, clean(good[0].Want), len(good), len(r.Servers))
-	}
-	for i, c := range noted {
-		fmt.Fprintf(b, "note %s %s on %s: got %s, want %s\n", c.ID, c.Title, clean(*c.Server), clean(c.Got), clean(c.Want))
-		if i == len(noted)-1 || noted[i+1].Hint != c.Hint {
-			hint(b, c.Hint)
-		}
-	}
-}
-
-func (r *Report) servers(b *strings.Builder) {
+func (t *textWriter) servers(r *Report) {
 	var names []string
 	for _, s := range r.Servers {
-		names = append(names, clean(s.Name)+" "+clean(s.Version))
+		names = append(names, cleanName(s.Name)+" "+clean(s.Version))
 	}
 	expected := "an unknown number"
 	if r.ExpectedServers > 0 {
 		expected = strconv.Itoa(r.ExpectedServers)
 	}
-	fmt.Fprintf(b, "servers: %d answered, %s expected", len(r.Servers), expected)
+	line := fmt.Sprintf(": %d answered, %s expected", len(r.Servers), expected)
 	if len(names) > 0 {
-		fmt.Fprintf(b, ": %s", strings.Join(names, ", "))
+		line += ": " + list(names, t.names())
 	}
-	b.WriteByte('\n')
+	t.row("servers", line)
 }
 
-// clean makes text of the network safe for a terminal.
-func clean(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return s
+// pages says where the checks that failed are explained.
+func (t *textWriter) pages(r *Report) {
+	var pages []string
+	for _, c := range r.those(Fail) {
+		if page := page(c.ID); !slices.Contains(pages, page) {
+			pages = append(pages, page)
+		}
 	}
-	return strconv.Quote(s)
+	if len(pages) > 0 {
+		t.row("see", " "+strings.Join(pages, ", "))
+	}
 }
+
+// page is the page of a check.
+func page(id string) string { return "docs/doctor/" + id + ".md" }

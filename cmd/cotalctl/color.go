@@ -7,5 +7,5 @@ func colors(w io.Writer, env func(string) string) bool { return isTerminal(w) &&
 
 // wantsColors goes by https://no-color.org and by what a terminal says of itself.
 func wantsColors(env func(string) string) bool {
-	return env("NO_COLOR") == "" && env("TERM") != "" && env("TERM") != "dumb"
+	return env("NO_COLOR") == "" && obeys(env)
 }

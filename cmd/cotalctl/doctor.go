@@ -21,17 +21,27 @@ import (
 )
 
 type doctorCmd struct {
-	Server  string         `help:"Server URLs. Default: the broker that runs on the directory." placeholder:"URL[,URL…]"`
-	Creds   string         `type:"path" help:"System-account credential. Default: the directory's doctor credential." placeholder:"FILE"`
-	Context string         `help:"Connect as a context of the NATS command line says." placeholder:"NAME"`
-	Servers int            `help:"Servers of the cluster that must answer. Default: what two agreeing sources say." placeholder:"N"`
-	Cluster map[string]int `help:"Servers of a further cluster." placeholder:"NAME=N"`
-	Space   string         `help:"Space whose contract states the floors. Default: the directory's only one." placeholder:"NAME"`
+	Server   string         `help:"Server URLs. Default: the broker that runs on the directory." placeholder:"URL[,URL…]"`
+	Creds    string         `type:"path" help:"System-account credential. Default: the directory's doctor credential." placeholder:"FILE"`
+	Context  string         `help:"Connect as a context of the NATS command line says." placeholder:"NAME"`
+	Servers  int            `help:"Servers of the cluster that must answer. Default: what two agreeing sources say." placeholder:"N"`
+	Cluster  map[string]int `help:"Servers of a further cluster." placeholder:"NAME=N"`
+	Space    string         `help:"Space whose contract states the floors. Default: the directory's only one." placeholder:"NAME"`
+	Snapshot string         `type:"path" help:"Write what was gathered to FILE, also where checks fail." placeholder:"FILE"`
+	From     string         `type:"path" help:"Judge a snapshot of before; nothing is connected to." placeholder:"FILE"`
+	Watch    bool           `help:"Gather again and again and show what changes, until a signal ends it."`
+	Every    waitFlag       `default:"5s" help:"Interval of --watch, at least 1s." placeholder:"DURATION"`
+	Verbose  bool           `short:"v" help:"Text: every row that passed, and every name."`
 	timeoutFlag
 	tlsFlags
 	dirFlag
 	contractFlags
-	outputFlag
+	doctorOutputFlag
+}
+
+// doctorOutputFlag is the outputFlag of a command that CI systems read.
+type doctorOutputFlag struct {
+	Output string `short:"o" enum:"text,json,junit" default:"text" help:"Output format: text, json or junit."`
 }
 
 // Help is the example under the flags.
@@ -40,6 +50,9 @@ func (doctorCmd) Help() string {
 }
 
 func (c *doctorCmd) Run(a *app) error {
+	if err := c.check(a.given); err != nil {
+		return err
+	}
 	ct, topology, _, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
@@ -48,30 +61,78 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	nc, err := c.connect(a, ct)
-	if err != nil {
+	judge := func(s *doctor.Snapshot) *doctor.Report {
+		return doctor.Judge(s, floors, doctor.Expect{Servers: c.Servers, Clusters: c.Cluster})
+	}
+	if c.From != "" {
+		snapshot, err := readSnapshot(c.From)
+		if err != nil {
+			return err
+		}
+		return c.finish(a, judge(snapshot))
+	}
+	if c.Snapshot != "" {
+		if err := snapshotTarget(c.Snapshot); err != nil {
+			return err
+		}
+	}
+	g := &doctorRounds{cmd: c, app: a, contract: ct, judge: judge, progress: progressOf(a.stderr, os.Getenv)}
+	defer g.close()
+	if c.Watch {
+		if steers(a.stdout, os.Getenv) { // it draws over the whole terminal
+			g.progress = &progressLine{}
+		}
+		return c.watch(a, g.round)
+	}
+	report, err := g.round(a.ctx)
+	if report == nil {
 		return err
 	}
-	defer nc.Close()
-	ctx, cancel := context.WithTimeout(a.ctx, 2*c.Timeout.duration())
+	if shown := c.finish(a, report); err == nil {
+		err = shown
+	}
+	return err
+}
+
+// doctorRounds gathers over one connection, which it replaces where it was lost.
+type doctorRounds struct {
+	cmd      *doctorCmd
+	app      *app
+	contract *contract.Contract
+	judge    func(*doctor.Snapshot) *doctor.Report
+	progress *progressLine
+	nc       *nats.Conn
+}
+
+// round gathers and judges once. With a report, an error means that the snapshot could not be written.
+func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
+	if g.nc == nil || !g.nc.IsConnected() {
+		g.close()
+		nc, err := g.cmd.connect(g.app, g.contract)
+		if err != nil {
+			return nil, err
+		}
+		g.nc = nc
+	}
+	timeout := g.cmd.Timeout.duration()
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	snapshot, err := doctor.Gather(ctx, nc, doctor.Options{Timeout: c.Timeout.duration(), Servers: c.Servers})
+	snapshot, err := doctor.Gather(ctx, g.nc, doctor.Options{Timeout: timeout, Servers: g.cmd.Servers, Progress: g.progress.tell})
+	g.progress.end()
 	if err != nil {
-		return explained("gather", err)
+		return nil, explained("gather", err)
 	}
-	report := doctor.Judge(snapshot, floors, doctor.Expect{Servers: c.Servers, Clusters: c.Cluster})
-	if c.json() {
-		err = report.JSON(a.stdout)
-	} else {
-		err = report.Text(a.stdout)
+	if g.cmd.Snapshot != "" {
+		err = g.cmd.writeSnapshot(g.app, snapshot)
 	}
-	if err != nil {
-		return err
+	return g.judge(snapshot), err
+}
+
+func (g *doctorRounds) close() {
+	if g.nc != nil {
+		g.nc.Close()
+		g.nc = nil
 	}
-	if code := report.ExitCode(); code != exitClean {
-		return &codedError{code: code}
-	}
-	return nil
 }
 
 // doctorName is what the servers know the doctor by.

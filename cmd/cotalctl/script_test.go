@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "lacks": lacks, "broker": broker, "onlynone": onlyNone, "remap": remap, "sameas": sameAs, "truncate": truncate,
-			"oldserver": oldServer, "holdlock": holdLock, "snapshot": snapshot, "stockserver": stockServerOn, "killstock": killStock,
+			"oldserver": oldServer, "holdlock": holdLock, "snapshot": snapshot, "stockserver": stockServerOn, "killstock": killStock, "edit": edit,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)

@@ -58,6 +58,11 @@ var table = map[string]rule{
 		never:      map[string]string{yaml: whyLeaf, jwt: whyLeaf, natsServer: whyLeaf, natsGo: whyLeaf, opa: whyLeaf},
 		mayNotName: pureIO,
 	},
+	"internal/junit": {
+		never:      map[string]string{yaml: whyLeaf, jwt: whyLeaf, natsServer: whyLeaf, natsGo: whyLeaf, opa: whyLeaf},
+		mayNotName: pureIO,
+	},
+	"internal/junit/junittest": {test: true},
 	"internal/subject": {
 		never: map[string]string{natsServer: whyAlgebra, jwt: whyH1, natsGo: whyAlgebra, yaml: whyNoYAML, opa: whyNoOPA,
 			"regexp": "patterns are tokens, not expressions; decisions must be exact"},
@@ -113,7 +118,7 @@ var table = map[string]rule{
 		mayNotName: map[string]string{"os/exec": "the embedded broker runs in this process"},
 	},
 	"audit": {
-		may: []string{"internal/contract", "internal/mint", "internal/subject", "compile", "matrix", jwt, nkeys, natsConf},
+		may: []string{"internal/contract", "internal/junit", "internal/mint", "internal/subject", "compile", "matrix", jwt, nkeys, natsConf},
 		never: map[string]string{opa: whyNoOPA, natsServer: "the audit reads credentials offline, and configurations by the server's parser alone",
 			natsGo: "the audit reads credentials offline", "os/exec": "the audit runs in every CI and starts nothing"},
 		mayNotName: map[string]string{"net": "the audit reads credentials offline", "net/http": "the audit reads credentials offline"},
@@ -123,7 +128,7 @@ var table = map[string]rule{
 		never: map[string]string{natsServer: whyNoServer, natsGo: "rules judge values, they gather none"},
 	},
 	"doctor": {
-		may:   []string{"internal/contract", "internal/shape", "internal/trust", "audit", "compile", "matrix", jwt, nkeys, natsGo, semver},
+		may:   []string{"internal/contract", "internal/junit", "internal/shape", "internal/trust", "audit", "compile", "matrix", jwt, nkeys, natsGo, semver},
 		never: map[string]string{opa: whyNoOPA, natsServer: whyNoServer, "os/exec": "a check of a live cluster starts nothing"},
 	},
 	"internal/provision": {

@@ -10,7 +10,10 @@ import (
 
 // ReadFile reads a regular file of at most MaxBytes bytes. A device, a pipe or a directory is refused before it is opened for
 // reading: it could block or never end.
-func ReadFile(path string) ([]byte, error) {
+func ReadFile(path string) ([]byte, error) { return ReadFileUpTo(path, MaxBytes) }
+
+// ReadFileUpTo is [ReadFile] with another bound, for a file that a program wrote.
+func ReadFileUpTo(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -23,12 +26,12 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > MaxBytes {
-		return nil, &contract.Problem{What: path + " is too large", Got: fmt.Sprintf("more than %d bytes", MaxBytes), Want: "less", Hint: "split it"}
+	if int64(len(data)) > most {
+		return nil, &contract.Problem{What: path + " is too large", Got: fmt.Sprintf("more than %d bytes", most), Want: "less", Hint: "split it"}
 	}
 	return data, nil
 }
