@@ -37,7 +37,7 @@ func judgeFanOut(j *judging) []Result {
 			r.Hint += " (ROUTEZ: " + s.Routez.Refused + ")"
 		}
 		if len(names) > 0 {
-			r.Got = label(name) + ": " + r.Got
+			r.Object = label(name)
 		}
 		out = append(out, r)
 	}

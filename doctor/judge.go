@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Floors are what every server must at least offer. A zero field asks for nothing, and its check is not listed.
@@ -47,6 +49,9 @@ func checks() []check {
 func Judge(s *Snapshot, f Floors, e Expect) *Report {
 	j := &judging{snap: s, view: newView(s), floors: f, expect: e}
 	r := &Report{Schema: ReportSchema, Checks: []Result{}, Servers: []ReportServer{}}
+	if !s.Taken.IsZero() {
+		r.Taken = s.Taken.Format(time.RFC3339)
+	}
 	for _, m := range j.view.members {
 		r.Servers = append(r.Servers, ReportServer{ID: m.ID, Name: m.Name, Version: m.Version})
 	}
@@ -58,6 +63,7 @@ func Judge(s *Snapshot, f Floors, e Expect) *Report {
 		} else {
 			rows = c.judge(j)
 		}
+		slices.SortStableFunc(rows, func(a, b Result) int { return cmp.Compare(serverOf(a), serverOf(b)) })
 		for _, row := range rows {
 			row.ID, row.Title = c.id, c.title
 			r.Checks = append(r.Checks, row)
@@ -67,6 +73,13 @@ func Judge(s *Snapshot, f Floors, e Expect) *Report {
 		r.conclude(j)
 	}
 	return r
+}
+
+func serverOf(r Result) string {
+	if r.Server == nil {
+		return ""
+	}
+	return *r.Server
 }
 
 // conclude says how many servers there are and whether all of them answered.

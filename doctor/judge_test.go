@@ -201,7 +201,7 @@ func setFaults() []fault {
 		{"the number made right by another cluster", func(s *doctor.Snapshot) {
 			lose(s, "n3")
 			join(s, foreign("w1", "west"))
-		}, doctor.Expect{Servers: 3, Clusters: map[string]int{"west": 1}}, []string{d1}, "cluster test: 2 servers (n1, n2); missing: n3"},
+		}, doctor.Expect{Servers: 3, Clusters: map[string]int{"west": 1}}, []string{d1}, "2 servers (n1, n2); missing: n3"},
 		{"two that name each other and whom nobody else does", func(s *doctor.Snapshot) {
 			for _, name := range []string{"w1", "w2"} {
 				a := foreign(name, "west")

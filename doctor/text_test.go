@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,6 +73,7 @@ func TestText(t *testing.T) {
 		{"one check alone", func(s *doctor.Snapshot) { s.Interrupted = "lost" }, []string{"SKIP D001 fan-out complete: got 3 servers (n1, n2, n3); lost, want 3 servers"}, "SKIP D002"},
 	} {
 		s := recorded(t)
+		s.Taken = time.Time{}
 		tt.edit(s)
 		got := textOf(t, doctor.Judge(s, floors, doctor.Expect{Servers: 3}), doctor.Render{})
 		if !strings.Contains("\n"+got, "\n"+strings.Join(tt.want, "\n")+"\n") || strings.Contains(got, tt.absent) {

@@ -18,7 +18,7 @@ func rows(r *doctor.Report, id string) []string {
 	for _, c := range r.Checks {
 		if c.ID == id {
 			got, _, _ := strings.Cut(c.Got, ";")
-			out = append(out, string(c.Status)+" "+got)
+			out = append(out, string(c.Status)+" "+c.Object+": "+got)
 		}
 	}
 	return out
