@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -26,11 +25,4 @@ func FullResolver(t testing.TB) func(*server.Options) {
 func (a *Account) JWT(t testing.TB) string {
 	t.Helper()
 	return must(a.operator.resolver.Fetch(a.PublicKey()))(t)
-}
-
-// Edit signs changed claims of an account. No server takes them by that, beside those that read the accounts of the operator.
-func (a *Account) Edit(t testing.TB, edit func(*jwt.AccountClaims)) {
-	t.Helper()
-	edit(a.Claims)
-	a.store(t)
 }

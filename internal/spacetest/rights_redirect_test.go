@@ -147,9 +147,9 @@ func TestDoctorSpreadsClaims(t *testing.T) {
 	s := spacetest.NewResolved(t, load(t), "split", 3)
 	account := s.Account(t, "space")
 	stale := account.JWT(t)
-	account.Edit(t, func(c *jwt.AccountClaims) { c.RevokeAt("*", time.Now()) })
+	revoking := account.Sign(t, time.Now(), func(c *jwt.AccountClaims) { c.RevokeAt("*", time.Now()) })
 	for _, server := range s.Servers[:2] {
-		if err := server.AccountResolver().Store(account.PublicKey(), account.JWT(t)); err != nil {
+		if err := server.AccountResolver().Store(account.PublicKey(), revoking); err != nil {
 			t.Fatal(err)
 		}
 	}
