@@ -22,6 +22,7 @@ type minter struct {
 	cfg      Config
 	topology *contract.Topology
 	profile  *contract.Profile
+	account  string // "": the profile's home
 	issuer   *mint.Issuer
 }
 
@@ -91,7 +92,7 @@ func (m minter) mint(t testing.TB, values map[string]any) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := compile.Compile(scope, "")
+	set, err := compile.Compile(scope, m.account)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,6 +100,7 @@ var holders = []holder{
 	{profile: "inspector", pub: []string{"$JS.API.<STREAM.INFO|CONSUMER.LIST>." + streams, "$JS.API.<STREAM.INFO|CONSUMER.LIST>." + kvStreams,
 		"$JS.API.CONSUMER.INFO." + streams + ".>", "$JS.API.CONSUMER.INFO." + kvStreams + ".>",
 		"$JS.API.<STREAM.INFO|CONSUMER.LIST>." + controlStreams, "$JS.API.CONSUMER.INFO." + controlStreams + ".>"}, only: true},
+	{profile: "schedule-probe", pub: []string{"$JS.API.STREAM.<CREATE|DELETE>.DOCTOR_main", "cotal.main.doctor.armed"}, only: true},
 	// Not in the table: the JWT push of this tool, and the profiles of Appendix B itself.
 	{profile: "claims-pusher", pub: []string{"$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP"}, only: true},
 }
@@ -221,9 +222,11 @@ func TestSoleHolders(t *testing.T) {
 	c := embedded(t)
 	topology, _ := c.Topology("single")
 	powers := map[subject.Pattern][]string{
-		"$JS.API.STREAM.DELETE.>":                      {"teardown"},
+		"$JS.API.STREAM.DELETE.>":                      {"schedule-probe", "teardown"},
 		"$JS.API.STREAM.PURGE.>":                       {"purger", "run-purger"},
-		"$JS.API.STREAM.CREATE.>":                      {"provisioner"},
+		"$JS.API.STREAM.CREATE.>":                      {"provisioner", "schedule-probe"},
+		"$JS.API.STREAM.*.DOCTOR_main":                 {"schedule-probe"},
+		"cotal.main.doctor.>":                          {"schedule-probe"},
 		"$JS.API.STREAM.UPDATE.>":                      {"provisioner"},
 		"$JS.API.STREAM.RESTORE.>":                     nil,
 		"$JS.API.STREAM.SNAPSHOT.>":                    nil,

@@ -47,6 +47,7 @@ var residualRules = []residualRule{
 	{[]string{"BODY-READ"}, "gets by body", overlapping("$JS.API.STREAM.MSG.GET.>")},
 	{[]string{"REDIRECT-API"}, "is answered with JSON by the JetStream API", answeredByJSON},
 	{[]string{"REDIRECT-SYS"}, "asks the system account", overlapping("$SYS.REQ.>")},
+	{[]string{"CLAIMS-SPREAD"}, "is answered with an account's JWT", overlapping("$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP")},
 }
 
 // answeredByJSON: a pull and a direct get are not, whatever is wrong with them (measured on 2.15.3).

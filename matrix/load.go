@@ -130,7 +130,8 @@ func (l *loader) profiles(files []source.Node) {
 
 // roles reads which profile the tool takes for its own duties.
 func (l *loader) roles(n source.Node) {
-	known := []string{contract.RoleProvision, contract.RoleTeardown, contract.RolePushClaims, contract.RoleDoctor}
+	known := []string{contract.RoleProvision, contract.RoleTeardown, contract.RolePushClaims, contract.RoleDoctor, contract.RoleInspect,
+		contract.RoleConnect, contract.RoleSchedules}
 	m := n.Map(known...)
 	for _, role := range known {
 		if v := m.Get(role); v.Given() {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/synadia-io/orbit.go/natscontext"
@@ -15,8 +13,6 @@ import (
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/fixtures"
-	"github.com/cotalctl/cotalctl/internal/mint"
-	"github.com/cotalctl/cotalctl/internal/source"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -243,29 +239,5 @@ func largestSample(ct *contract.Contract, t *contract.Topology) (int, error) {
 		}
 		return nil
 	})
-	return largest, err
-}
-
-// largestHeld is the largest CONNECT line of the .creds files below a directory; an absent directory holds none.
-func largestHeld(dir string) (int, error) {
-	largest := 0
-	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".creds") {
-			return err
-		}
-		data, err := source.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		parsed, err := mint.ReadCreds(data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", shown(path), err)
-		}
-		largest = max(largest, (&mint.Credential{JWT: parsed.JWT}).ConnectBytes(""))
-		return nil
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
 	return largest, err
 }

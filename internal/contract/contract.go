@@ -75,10 +75,13 @@ type ThirdParty struct {
 
 // Roles of a contract: the tool's own duties, each done with a credential of the named profile.
 const (
-	RoleProvision  = "provision"   // creates the resources of a space
-	RoleTeardown   = "teardown"    // deletes what may be deleted
-	RolePushClaims = "push-claims" // pushes account JWTs into a running resolver (system account)
-	RoleDoctor     = "doctor"      // reads the servers' state (system account)
+	RoleProvision  = "provision"       // creates the resources of a space
+	RoleTeardown   = "teardown"        // deletes what may be deleted
+	RolePushClaims = "push-claims"     // pushes account JWTs into a running resolver (system account)
+	RoleDoctor     = "doctor"          // reads the servers' state (system account)
+	RoleInspect    = "inspect"         // reads the metadata of a space's streams and consumers
+	RoleConnect    = "probe-connect"   // connects, and that is all
+	RoleSchedules  = "probe-schedules" // makes a scratch stream, arms a schedule in it and hears it fire
 )
 
 // Document names the specification that a contract implements.

@@ -229,11 +229,14 @@ func inspectorLooks(t *testing.T, s *spacetest.Space) {
 		h, name := s.At(t, r.ID, "inspector", nil), s.Stream(t, r.ID)
 		h.Refuses("PUB $JS.API.STREAM.MSG.GET."+name, "PUB $JS.API.STREAM.PURGE."+name, "PUB $JS.API.CONSUMER.CREATE."+name)
 		if r.ID == "auth" {
-			h.Refuses("PUB $JS.API.STREAM.INFO." + name)
+			h.Refuses("PUB $JS.API.STREAM.INFO."+name, "PUB $JS.API.CONSUMER.LIST."+name, "PUB $JS.API.CONSUMER.INFO."+name+".any")
 			continue
 		}
 		config(t, h, name)
 		h.API("CONSUMER.LIST."+name, nil, nil)
+		if got := h.APIError("CONSUMER.INFO."+name+".inez", nil); !strings.Contains(got, "consumer not found") {
+			t.Errorf("%s: consumer info: got %q, want that there is none of the name", name, got)
+		}
 		looked++
 	}
 	if want := len(s.Contract.Resources) - 1; looked != want || looked == 0 {

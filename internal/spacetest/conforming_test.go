@@ -13,7 +13,7 @@ type bodies map[string]func(*testing.T, *spacetest.Space)
 
 // conforming has one body per profile of the contract; last are those that leave the space unfit for others.
 var (
-	conforming = []bodies{authPath, callers, controlSurface, host, retirement, runs, sentinels, serving, system}
+	conforming = []bodies{authPath, callers, controlSurface, host, probes, retirement, runs, sentinels, serving, system}
 	last       = []bodies{callouts}
 )
 

@@ -14,17 +14,7 @@ import (
 // pushes, and in it the system account alone. Nothing is provisioned.
 func NewUnknown(t testing.TB, c *contract.Contract, topology string) *Space {
 	t.Helper()
-	s := &Space{Contract: c, Name: "main", replicas: 1, settings: map[string]string{}, accounts: map[string]*natstest.Account{}}
-	var ok bool
-	if s.Topology, ok = c.Topology(topology); !ok {
-		t.Fatalf("contract %s has no topology %q", c.Name, topology)
-	}
-	s.Servers = []*natstest.Server{natstest.Start(t, natstest.FullResolver(t))}
-	s.accounts[contract.SystemAccount] = s.Servers[0].System
-	for _, name := range s.Topology.Accounts {
-		s.accounts[name] = s.Servers[0].NewAccount(t, name)
-	}
-	return s
+	return signed(t, c, topology, 1, true)
 }
 
 // Stream is the name of the stream behind a resource of the space.

@@ -41,14 +41,30 @@ type Space struct {
 // of the contract.
 func New(t testing.TB, c *contract.Contract, topology string, n int) *Space {
 	t.Helper()
+	s := signed(t, c, topology, n, false)
+	if err := s.Plan(t).Apply(bounded(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// signed starts n servers and signs the accounts of a topology; nothing is provisioned. With resolvers of their own, which take pushes,
+// the servers know the system account alone.
+func signed(t testing.TB, c *contract.Contract, topology string, n int, own bool) *Space {
+	t.Helper()
 	s := &Space{Contract: c, Name: "main", replicas: n, settings: map[string]string{}, accounts: map[string]*natstest.Account{}}
 	var ok bool
 	if s.Topology, ok = c.Topology(topology); !ok {
 		t.Fatalf("contract %s has no topology %q", c.Name, topology)
 	}
-	if n == 1 {
+	switch {
+	case n == 1 && own:
+		s.Servers = []*natstest.Server{natstest.Start(t, natstest.FullResolver(t))}
+	case n == 1:
 		s.Servers = []*natstest.Server{natstest.Start(t)}
-	} else {
+	case own:
+		s.Servers = natstest.StartCluster(t, n, natstest.FullResolver(t))
+	default:
 		s.Servers = natstest.StartCluster(t, n)
 	}
 	s.accounts[contract.SystemAccount] = s.Servers[0].System
@@ -57,9 +73,6 @@ func New(t testing.TB, c *contract.Contract, topology string, n int) *Space {
 	}
 	for _, name := range contract.SortedKeys(c.Settings) {
 		maps.Copy(s.settings, c.Settings[name].Values[c.Settings[name].Default])
-	}
-	if err := s.Plan(t).Apply(bounded(t), nil); err != nil {
-		t.Fatal(err)
 	}
 	return s
 }

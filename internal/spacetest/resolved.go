@@ -1,0 +1,25 @@
+package spacetest
+
+import (
+	"testing"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
+)
+
+// NewResolved is a provisioned space on servers each of which keeps the accounts in a resolver of its own that takes pushes, as
+// those of an operator do.
+func NewResolved(t testing.TB, c *contract.Contract, topology string, n int) *Space {
+	t.Helper()
+	s := signed(t, c, topology, n, true)
+	for _, name := range s.Topology.Accounts {
+		for _, server := range s.Servers {
+			if err := server.AccountResolver().Store(s.accounts[name].PublicKey(), s.accounts[name].JWT(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.Plan(t).Apply(bounded(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
