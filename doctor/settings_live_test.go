@@ -141,30 +141,69 @@ func TestAnotherSystemAccountIsSilent(t *testing.T) {
 	}
 }
 
-// A leaf node of the system account leaves the hub healthy, where no account of the space admits leaf nodes; one of the account itself is
-// the hub's failure.
+// A leaf node of the system account leaves its hub healthy, across a supercluster, where no account of the space admits leaf nodes. One of
+// the account itself is the hub's failure.
 func TestLeafNodesOfRealServers(t *testing.T) {
-	servers := natstest.StartCluster(t, 3, only("n2", natstest.LeafListener))
-	awaitMesh(t, servers)
-	nc := doctorUser(t, servers[0])
-	leaf := servers[1].StartLeaf(t, servers[1].System)
-	expect := doctor.Expect{Servers: 3, Clusters: map[string]int{leaf.Name(): 1}, LeafAccounts: map[string]bool{servers[1].Account.PublicKey(): false}}
+	clusters := natstest.StartSupercluster(t, []natstest.Cluster{{Name: "east", Size: 2}, {Name: "west", Size: 1}}, only("east2", natstest.LeafListener))
+	hub := clusters[0][1]
+	leaf := hub.StartLeaf(t, hub.System)
+	nc := doctorUser(t, clusters[0][0])
+	expect := doctor.Expect{Servers: 2, Clusters: map[string]int{"west": 1, leaf.Name(): 1}, LeafAccounts: map[string]bool{hub.Account.PublicKey(): false}}
 	look := func() *doctor.Report {
-		return doctor.Judge(gather(t, nc, doctor.Options{Timeout: 5 * time.Second, Servers: 3, Clusters: expect.Clusters}), floors, expect)
+		o := doctor.Options{Timeout: 5 * time.Second, Servers: expect.Servers, Clusters: expect.Clusters}
+		return doctor.Judge(gather(t, nc, o), floors, expect)
 	}
 	r := look()
-	rows := 0
+	rows := map[string]int{}
 	for _, c := range r.Checks {
-		if where(c) == leaf.Name() {
-			rows++
-		}
+		rows[where(c)]++
 	}
-	if r.ExitCode() != 0 || rows != 2 {
-		t.Errorf("exit %d, %d rows of the leaf, want 0 and 2: %v", r.ExitCode(), rows, brief(r))
+	if r.ExitCode() != 0 || rows[leaf.Name()] != 2 || rows["west1"] != rows["east1"] || rows["east1"] != 13 {
+		t.Errorf("exit %d, rows %v, want 2 of the leaf and 13 of each other server: %v", r.ExitCode(), rows, brief(r))
 	}
-	servers[1].StartLeaf(t, servers[1].Account, func(o *server.Options) { o.ServerName = "stray" })
-	if diff := cmp.Diff([]string{"fail D012 n2"}, brief(look())); diff != "" {
+	hub.StartLeaf(t, hub.Account, func(o *server.Options) { o.ServerName = "stray" })
+	if diff := cmp.Diff([]string{"fail D012 east2"}, brief(look())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Servers whose files name them have a digest each, and are healthy; with --equal-config they are not.
+func TestDigestsOfProcesses(t *testing.T) {
+	f := natstest.StartProcesses(t, 3)
+	var p jwt.Permissions
+	p.Pub.Allow.Add("$SYS.REQ.SERVER.PING.*", doctor.SubjectUserInfo)
+	p.Sub.Allow.Add(inbox + ".>")
+	nc := f.Server(t, "n1").Connect(t, f.System.User(t, p), nats.CustomInboxPrefix(inbox))
+	snap := gather(t, nc, doctor.Options{Timeout: 5 * time.Second, Servers: 3})
+	r := doctor.Judge(snap, doctor.Floors{}, doctor.Expect{Servers: 3})
+	if got := find(t, r, "D020"); r.ExitCode() != 0 || got.Object != "setting config_digest" || got.Hint == "" {
+		t.Errorf("exit %d, got %+v: %v", r.ExitCode(), got, brief(r))
+	}
+	r = doctor.Judge(snap, doctor.Floors{}, three(func(e *doctor.Expect) { e.EqualConfig = true }))
+	if diff := cmp.Diff([]string{"fail D020 n2", "fail D020 n3"}, brief(r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a stream reserves counts, since it may fill it.
+func TestReservedStoreOfARealServer(t *testing.T) {
+	s := natstest.Start(t, func(o *server.Options) { o.JetStreamMaxStore = 1 << 20 })
+	js, err := jetstream.New(s.Connect(t, s.User(t, jwt.Permissions{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc := doctorUser(t, s)
+	for _, tt := range []struct {
+		bytes int64
+		want  []string
+	}{{800 << 10, []string{}}, {900 << 10, []string{"fail D009 test"}}} {
+		if _, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", MaxBytes: tt.bytes}); err != nil {
+			t.Fatal(err)
+		}
+		r := doctor.Judge(gather(t, nc, doctor.Options{Timeout: time.Minute}), floors, doctor.Expect{Servers: 1})
+		if diff := cmp.Diff(tt.want, brief(r)); diff != "" {
+			t.Errorf("%d bytes: %s", tt.bytes, diff)
+		}
 	}
 }
 
