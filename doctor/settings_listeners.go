@@ -28,7 +28,7 @@ func judgeLeafs(j *judging) []Result {
 			}
 		}
 		for _, account := range m.varz.LeafAccounts {
-			if m.leafs == nil || !slices.ContainsFunc(m.leafs.Leafs, func(l Leaf) bool { return l.Spoke && l.Account == account }) {
+			if m.leafs == nil || !slices.ContainsFunc(m.leafs.Leafs, func(l Leaf) bool { return l.Account == account }) {
 				j.leafIn(&f, m, account, "configured to connect as a leaf node")
 			}
 		}

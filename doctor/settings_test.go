@@ -164,6 +164,7 @@ func TestNotes(t *testing.T) {
 		{"certificate for 20 days", ends(20 * day), plain, []string{"D016 n2 client until"}},
 		{"certificate for a year", ends(365 * day), plain, nil},
 		{"routes in the clear", on(func(v *doctor.Varz) { v.Between[0].Host = "0.0.0.0" }), plain, []string{"D016 n2 the cluster listener on 0.0.0.0 has no TLS"}},
+		{"routes with TLS", on(func(v *doctor.Varz) { v.Between[0].Host, v.Between[0].TLS = "0.0.0.0", true }), plain, nil},
 		{"max_payload", on(func(v *doctor.Varz) { v.MaxPayload *= 2 }), plain, []string{"D020 - 1048576 on n1, n3; 2097152 on n2"}},
 		{"configurations", digests("sha256:a", "sha256:b", "sha256:a"), plain, []string{"D020 - sha256:a on n1, n3; sha256:b on n2"}},
 		{"two configurations are known", digests("", "sha256:b", "sha256:a"), plain, []string{"D020 - sha256:a on n3; sha256:b on n2"}},

@@ -78,7 +78,7 @@ func middle(drifts []drift) drift {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// hereIsWrong is the least distance where several servers agree among themselves and all are off the clock here on one side, else 0.
+// hereIsWrong is the least distance where several servers agree among themselves and all are off the clock here, else 0.
 func hereIsWrong(drifts []drift, norm drift) time.Duration {
 	if len(drifts) < 2 {
 		return 0
@@ -86,7 +86,7 @@ func hereIsWrong(drifts []drift, norm drift) time.Duration {
 	var least time.Duration
 	for _, d := range drifts {
 		by := d.off(0, 0)
-		if abs(by) <= maxSkew || by < 0 != (norm.off(0, 0) < 0) || abs(d.off(norm.low, norm.high)) > maxSkew {
+		if abs(by) <= maxSkew || abs(d.off(norm.low, norm.high)) > maxSkew {
 			return 0
 		}
 		if least == 0 || abs(by) < abs(least) {
