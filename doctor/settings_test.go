@@ -118,6 +118,11 @@ func settingsFaults() []fault {
 		{"another system account", on(func(v *doctor.Varz) { v.SystemAccount = "AOTHER" }), plain, []string{"fail D018 n2"}, ""},
 		{"none of them the stated system account", func(*doctor.Snapshot) {}, three(func(e *doctor.Expect) { e.SystemAccount = "ASYS" }),
 			[]string{"fail D018 n1", "fail D018 n2", "fail D018 n3"}, ""},
+		{"not the account in which they answered", func(s *doctor.Snapshot) {
+			for _, a := range s.Varz.Answers {
+				a.Data.SystemAccount = "AOTHER"
+			}
+		}, plain, []string{"fail D018 n1", "fail D018 n2", "fail D018 n3"}, ""},
 		{"a second operator", on(func(v *doctor.Varz) { v.Operators = append([]string{"OEVIL"}, v.Operators...) }), plain, []string{"fail D018 n2"}, ""},
 		{"not the stated operator", on(func(*doctor.Varz) {}), three(func(e *doctor.Expect) { e.Operator = "OTHER" }),
 			[]string{"fail D018 n1", "fail D018 n2", "fail D018 n3"}, ""},
@@ -230,6 +235,18 @@ func TestClockIsNeverBlamedForTheRoundTrip(t *testing.T) {
 	}
 }
 
+// Of two servers the one that is farther from here is wrong.
+func TestOfTwoClocksOneIsWrong(t *testing.T) {
+	for _, off := range []time.Duration{5 * time.Second, -5 * time.Second} {
+		s := recorded(t)
+		lose(s, "n3")
+		clocks(0, off)(s)
+		if diff := cmp.Diff([]string{"fail D001 -", "fail D015 n2"}, brief(doctor.Judge(s, floors, doctor.Expect{Servers: 3}))); diff != "" {
+			t.Errorf("%v: %s", off, diff)
+		}
+	}
+}
+
 // A leaf node of the system account alone is judged for its version and its identity, and for everything as soon as anything says that an
 // account may be reached through it.
 func TestLeafServersOfTheSystemAccount(t *testing.T) {
@@ -247,6 +264,10 @@ func TestLeafServersOfTheSystemAccount(t *testing.T) {
 		}, false},
 		{"it extends JetStream", func(s *doctor.Snapshot, leaf *doctor.Varz) { leaf.JetStream = &doctor.JetStream{} }, true},
 		{"an account of the space, by the hub", func(s *doctor.Snapshot, leaf *doctor.Varz) {
+			s.Leafz.Answers[0].Data.Leafs = append(s.Leafz.Answers[0].Data.Leafs, doctor.Leaf{Name: "leaf", Account: "ASPACE"})
+		}, true},
+		{"an account of the space, and a domain of its own", func(s *doctor.Snapshot, leaf *doctor.Varz) {
+			leaf.JetStream = &doctor.JetStream{Domain: "leaf"}
 			s.Leafz.Answers[0].Data.Leafs = append(s.Leafz.Answers[0].Data.Leafs, doctor.Leaf{Name: "leaf", Account: "ASPACE"})
 		}, true},
 		{"an account of the space, by the leaf", func(s *doctor.Snapshot, leaf *doctor.Varz) {
@@ -269,6 +290,9 @@ func TestLeafServersOfTheSystemAccount(t *testing.T) {
 		for _, c := range r.Checks {
 			if where(c) == "leaf" {
 				rows = append(rows, c.ID)
+				if c.ID == "D020" && c.Status == doctor.Fail {
+					t.Errorf("%s: %s, but a leaf server may have a domain of its own", tt.name, c.Got)
+				}
 				low = low || c.ID == "D004" && c.Status == doctor.Fail
 			}
 		}
