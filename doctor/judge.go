@@ -29,7 +29,7 @@ type Expect struct {
 	HAAssets      int             // replicated streams and consumers of the space that may be on one server
 	APILevel      int             // of JetStream, that what the contract uses needs
 	AuthTimeout   time.Duration   // that an answer of the auth callout may need
-	LeafAccounts  map[string]bool // by public key of an account of the space: it admits leaf nodes
+	LeafAccounts  map[string]bool // by public key of an account of the space: it admits leaf nodes. Of one unknown, it may
 	SystemAccount string          // public key
 	Operator      string          // public key of the only operator to trust
 	EqualConfig   bool            // every server is meant to have one and the same configuration file

@@ -304,3 +304,36 @@ func TestLeafServersOfTheSystemAccount(t *testing.T) {
 		}
 	}
 }
+
+// Where two servers differ, the one of the doctor's own connection is the norm.
+func TestOfTwoSettingsTheConnectionsOwnIsTheNorm(t *testing.T) {
+	s := recorded(t)
+	lose(s, "n3")
+	s.Varz.Answers[0].Data.JetStream.Domain = "zone"
+	if diff := cmp.Diff([]string{"fail D001 -", "fail D020 n2"}, brief(doctor.Judge(s, floors, doctor.Expect{Servers: 3}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A server of which nobody says how it is connected is judged like every other.
+func TestServersWithoutKnownRoutesAreJudged(t *testing.T) {
+	s := recorded(t)
+	s.Routez = doctor.Round[doctor.Routez]{Subject: s.Routez.Subject, Refused: "no grant"}
+	s.Varz.Answers[1].Data.MaxControlLine = 4096
+	if diff := cmp.Diff([]string{"fail D004 n2"}, brief(doctor.Judge(s, floors, doctor.Expect{Servers: 3}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Two failures of one check on one server are both told, and no note beside them.
+func TestEveryFailureOfAServerIsTold(t *testing.T) {
+	s := recorded(t)
+	for _, flag := range []string{"js_ack_fc_v2", "js_api_reply_v2", "js_new"} {
+		s.Varz.Answers[1].Data.FeatureFlags[flag] = true
+	}
+	for _, c := range doctor.Judge(s, floors, doctor.Expect{Servers: 3}).Checks {
+		if c.ID == "D014" && where(c) == "n2" && c.Got != "js_ack_fc_v2 is on; js_api_reply_v2 is on" {
+			t.Errorf("got %q, want both flags", c.Got)
+		}
+	}
+}
