@@ -127,6 +127,7 @@ func settingsFaults() []fault {
 		{"not the stated operator", on(func(*doctor.Varz) {}), three(func(e *doctor.Expect) { e.Operator = "OTHER" }),
 			[]string{"fail D018 n1", "fail D018 n2", "fail D018 n3"}, ""},
 		{"another domain", onJS(func(js *doctor.JetStream) { js.Domain = "hub" }), plain, []string{"fail D020 n2"}, ""},
+		{"another domain on the doctor's own server", func(s *doctor.Snapshot) { s.Varz.Answers[0].Data.JetStream.Domain = "hub" }, plain, []string{"fail D020 n1"}, ""},
 		{"another configuration", digests("sha256:a", "sha256:b", "sha256:a"), three(func(e *doctor.Expect) { e.EqualConfig = true }), []string{"fail D020 n2"}, ""},
 		{"no configuration to compare", digests("sha256:a", "", "sha256:a"), three(func(e *doctor.Expect) { e.EqualConfig = true }), []string{"skip D020 n2"}, ""},
 	}
