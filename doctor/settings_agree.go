@@ -131,7 +131,8 @@ func (j *judging) digestHint() string {
 	if j.expect.EqualConfig {
 		return "give this server the configuration file of the others and reload it"
 	}
-	return "the digest covers every value of the file, a server's own name, addresses and paths included; pass --equal-config where files are meant to be equal"
+	return "the digest covers every value of the file, a server's own name, addresses and paths included; " +
+		"pass --equal-config where files are meant to be equal"
 }
 
 // judgeAgreement compares settings that should be the same everywhere.

@@ -43,7 +43,8 @@ func expiring(t *testing.T, in time.Duration) (listener, client *tls.Config) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(in),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,8 @@ func TestSettingsOfRealServers(t *testing.T) {
 		{"leaf listener that no account admits", natstest.LeafListener, shut, []string{}, []string{"D012 n2"}},
 		{"MQTT", func(o *server.Options) { o.MQTT.Host, o.MQTT.Port = "127.0.0.1", -1 }, shut, []string{"fail D013 n2"}, nil},
 		{"ACK flag", func(o *server.Options) { o.FeatureFlags = map[string]bool{"js_ack_fc_v2": true} }, shut, []string{"fail D014 n2"}, nil},
-		{"small store", func(o *server.Options) { o.JetStreamMaxStore = gib }, func(e *doctor.Expect) { e.Storage = 2 * gib }, []string{"fail D008 n2"}, nil},
+		{"small store", func(o *server.Options) { o.JetStreamMaxStore = gib },
+			func(e *doctor.Expect) { e.Storage = 2 * gib }, []string{"fail D008 n2"}, nil},
 		{"few consumers", func(o *server.Options) { o.JetStreamLimits.DefaultMaxConsumers = 5 },
 			func(e *doctor.Expect) { e.Consumers = 6 }, []string{"fail D008 n2"}, []string{"D020 -"}},
 		{"auth timeout", func(o *server.Options) { o.AuthTimeout = 1 },
@@ -148,7 +150,8 @@ func TestLeafNodesOfRealServers(t *testing.T) {
 	hub := clusters[0][1]
 	leaf := hub.StartLeaf(t, hub.System)
 	nc := doctorUser(t, clusters[0][0])
-	expect := doctor.Expect{Servers: 2, Clusters: map[string]int{"west": 1, leaf.Name(): 1}, LeafAccounts: map[string]bool{hub.Account.PublicKey(): false}}
+	expect := doctor.Expect{Servers: 2, Clusters: map[string]int{"west": 1, leaf.Name(): 1},
+		LeafAccounts: map[string]bool{hub.Account.PublicKey(): false}}
 	look := func() *doctor.Report {
 		o := doctor.Options{Timeout: 5 * time.Second, Servers: expect.Servers, Clusters: expect.Clusters}
 		return doctor.Judge(gather(t, nc, o), floors, expect)

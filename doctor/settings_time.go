@@ -44,7 +44,8 @@ func judgeClocks(j *judging) []Result {
 	here := hereIsWrong(drifts, norm)
 	var out []Result
 	if here != 0 {
-		out = append(out, Result{Status: Fail, Object: "the clock here", Want: within, Got: fmt.Sprintf("the servers agree, and are %s of it", distance(here)),
+		out = append(out, Result{Status: Fail, Object: "the clock here", Want: within,
+			Got:  fmt.Sprintf("the servers agree, and are %s of it", distance(here)),
 			Hint: "set the clock of this machine by NTP: what is minted here is dated by it"})
 	}
 	return append(out, j.perServing(within, func(m *member) (string, Status, string) {
