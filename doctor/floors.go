@@ -27,7 +27,7 @@ func floorChecks() []check {
 		{"D005", "max_payload", func(j *judging) []Result {
 			return j.atLeast(j.floors.Payload, "max_payload", func(v *Varz) int { return v.MaxPayload })
 		}},
-		{"D006", "JetStream enabled", func(j *judging) []Result { return j.perServer("enabled", lookJetStream) }},
+		{idJetStream, "JetStream enabled", func(j *judging) []Result { return j.perServing("enabled", lookJetStream) }},
 	}
 }
 
@@ -36,7 +36,7 @@ func (j *judging) atLeast(floor int, setting string, read func(*Varz) int) []Res
 	if floor <= 0 {
 		return nil
 	}
-	return j.perServer(fmt.Sprintf(">= %d", floor), func(m *member) (string, Status, string) {
+	return j.perServing(fmt.Sprintf(">= %d", floor), func(m *member) (string, Status, string) {
 		got := read(m.varz)
 		if got >= floor {
 			return fmt.Sprint(got), Pass, ""

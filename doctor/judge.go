@@ -21,6 +21,19 @@ type Expect struct {
 	Clusters map[string]int // the same for each further cluster by name
 
 	Credentials []Credential // files that the operator keeps
+
+	Storage       int64           // bytes of files that the streams of the space with max_bytes may take on one server
+	Memory        int64           // the same of memory
+	Consumers     int             // most consumers on one stream that states no max_consumers
+	AckPending    int             // largest max_ack_pending of a consumer
+	Duplicates    time.Duration   // longest duplicate window of a stream
+	HAAssets      int             // replicated streams and consumers of the space that may be on one server
+	APILevel      int             // of JetStream, that what the contract uses needs
+	AuthTimeout   time.Duration   // that an answer of the auth callout may need
+	LeafAccounts  map[string]bool // by public key of an account of the space: it admits leaf nodes. Of one unknown, it may
+	SystemAccount string          // public key
+	Operator      string          // public key of the only operator to trust
+	EqualConfig   bool            // every server is meant to have one and the same configuration file
 }
 
 // judging is what a check reads.
@@ -39,7 +52,7 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks(), credentialChecks(), activeChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), settingsChecks(), credentialChecks(), activeChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }
@@ -132,16 +145,29 @@ func (j *judging) unseen(c check, why string) []Result {
 	return []Result{{Status: Skip, Got: why, Want: "an answer of every server to " + j.snap.Varz.Subject, Hint: hintCredential}}
 }
 
-// perServer is a check's row for every server: its status, what was got and what to do. look reads one good VARZ answer; an answer
-// that cannot be read is no verdict on the setting.
-func (j *judging) perServer(want string, look func(m *member) (got string, status Status, hint string)) []Result {
+// look reads one good VARZ answer: what was got, the status and what to do. An empty status is no row: the check cannot apply there.
+type look func(m *member) (got string, status Status, hint string)
+
+// perServer is a check's row for every server. An answer that cannot be read is no verdict on the setting.
+func (j *judging) perServer(want string, look look) []Result {
+	return j.rows(j.view.members, want, look)
+}
+
+// perServing is perServer without the leaf servers that serve no account of the space.
+func (j *judging) perServing(want string, look look) []Result {
+	return j.rows(j.serving(), want, look)
+}
+
+func (j *judging) rows(members []*member, want string, look look) []Result {
 	var out []Result
-	for _, m := range j.view.members {
+	for _, m := range members {
 		r := Result{Server: &m.Name, Want: want, Status: Skip}
 		if r.Got, r.Hint = m.unreadable(); r.Got == "" {
 			r.Got, r.Status, r.Hint = look(m)
 		}
-		out = append(out, r)
+		if r.Status != "" {
+			out = append(out, r)
+		}
 	}
 	return out
 }

@@ -132,8 +132,20 @@ func foreign(name, cluster string) doctor.Answer[doctor.Varz] {
 	}
 }
 
+// alike gives a server the settings that should be the same everywhere.
+func alike(s *doctor.Snapshot, v *doctor.Varz) {
+	n1 := s.Varz.Answers[0].Data
+	v.SystemAccount, v.Operators, v.AuthTimeout, v.FeatureFlags, v.Now = n1.SystemAccount, n1.Operators, n1.AuthTimeout, n1.FeatureFlags, s.Taken
+	if js := v.JetStream; js != nil {
+		limits := *n1.JetStream
+		limits.Meta = js.Meta
+		v.JetStream = &limits
+	}
+}
+
 // join adds a server of another cluster, to which a gateway connection of n1 leads.
 func join(s *doctor.Snapshot, a doctor.Answer[doctor.Varz]) {
+	alike(s, a.Data)
 	s.Varz.Answers = append(s.Varz.Answers, a)
 	s.Identities = append(s.Identities, doctor.Identity{Of: a.Server.ID, Address: "127.0.0.1:4222", Found: a.Server})
 	z := s.Gatewayz.Answers[0].Data
@@ -175,13 +187,27 @@ func forget(s *doctor.Snapshot, name string) {
 }
 
 func faults() []fault {
-	return append(setFaults(), serverFaults()...)
+	return slices.Concat(setFaults(), serverFaults(), settingsFaults())
+}
+
+// perServer are the checks that have a row for every server of the recorded cluster.
+var perServer = []string{"D002", "D003", "D004", "D005", "D006", "D007", "D008", "D009", "D010", "D012", "D013", "D014", "D015", "D018", "D020"}
+
+// unread are the rows about a server of which nothing can be read, but for these checks.
+func unread(name string, but ...string) []string {
+	out := []string{}
+	for _, id := range perServer {
+		if !slices.Contains(but, id) {
+			out = append(out, "skip "+id+" "+name)
+		}
+	}
+	return out
 }
 
 // strangers are the rows of servers to which no connection leads.
 func strangers(names ...string) []string {
 	var out []string
-	for _, c := range []string{"D002", "D003", "D004", "D005", "D006", "D007"} {
+	for _, c := range perServer {
 		for _, name := range names {
 			out = append(out, "skip "+c+" "+name)
 		}
@@ -237,9 +263,9 @@ func setFaults() []fault {
 		{"interrupted", func(s *doctor.Snapshot) { s.Interrupted = "lost" }, three, []string{"skip D001 -"}, "lost"},
 		{"endless", func(s *doctor.Snapshot) { s.Varz.Endless = "cut off" }, three, []string{"skip D001 -"}, "cut off"},
 		{"nobody answers", func(s *doctor.Snapshot) { s.Varz.Answers, s.Routez.Answers = nil, nil }, three,
-			[]string{"skip D001 -", "skip D002 -", "skip D003 -", "skip D004 -", "skip D005 -", "skip D006 -", "skip D007 -"}, "no server answered"},
+			append([]string{"skip D001 -"}, unread("-", "D020")...), "no server answered"},
 		{"unknown schema", func(s *doctor.Snapshot) { s.Schema, s.Varz.Answers = "v9", nil }, three,
-			[]string{"skip D001 -", "skip D002 -", "skip D003 -", "skip D004 -", "skip D005 -", "skip D006 -", "skip D007 -"}, `schema "v9"`},
+			append([]string{"skip D001 -"}, unread("-", "D020")...), `schema "v9"`},
 	}
 }
 
@@ -266,7 +292,7 @@ func serverFaults() []fault {
 		{"error answer", set(func(a *doctor.Answer[doctor.Varz]) {
 			a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "boom"}
 		}), three,
-			[]string{"skip D002 n2", "skip D003 n2", "skip D004 n2", "skip D005 n2", "skip D006 n2", "skip D007 n2"}, ""},
+			unread("n2"), ""},
 	}
 }
 
@@ -336,7 +362,8 @@ func TestChecksNotAskedForAreNotListed(t *testing.T) {
 	for _, c := range r.Checks {
 		got[c.ID]++
 	}
-	if diff := cmp.Diff(map[string]int{"D001": 1, "D006": 3, "D007": 3}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"D001": 1, "D006": 3, "D007": 3, "D008": 3, "D009": 3, "D010": 3, "D012": 3, "D013": 3, "D014": 3, "D015": 3,
+		"D018": 3, "D020": 1}, got); diff != "" {
 		t.Error(diff)
 	}
 	if code := new(doctor.Report).ExitCode(); code != 1 {
@@ -349,10 +376,7 @@ func TestOtherClustersComplete(t *testing.T) {
 	s := recorded(t)
 	join(s, foreign("w1", "west"))
 	join(s, foreign("w2", "west"))
-	leaf := foreign("leaf", "leaf")
-	s.Varz.Answers = append(s.Varz.Answers, leaf)
-	s.Identities = append(s.Identities, doctor.Identity{Of: leaf.Server.ID, Found: leaf.Server})
-	s.Leafz.Answers[0].Data.Leafs = []doctor.Leaf{{Name: "leaf", Account: "A"}}
+	joinLeaf(s)
 	r := doctor.Judge(s, floors, doctor.Expect{Servers: 3, Clusters: map[string]int{"west": 2}})
 	if r.ExitCode() != 0 || !r.Complete || r.ExpectedServers != 3 || len(r.Servers) != 6 {
 		t.Errorf("exit %d, complete %v, %d expected, %d servers: %v", r.ExitCode(), r.Complete, r.ExpectedServers, len(r.Servers), brief(r))

@@ -121,7 +121,7 @@ func TestClusterHealthyThenDegraded(t *testing.T) {
 		if diff := cmp.Diff([]string{}, brief(r)); diff != "" || r.ExitCode() != 0 || !r.Complete || r.ExpectedServers != 3 {
 			t.Errorf("%s: exit %d, complete %v, expected %d: %s", name, r.ExitCode(), r.Complete, r.ExpectedServers, diff)
 		}
-		if got, want := len(r.Checks), 1+5*3; got != want {
+		if got, want := len(r.Checks), 1+13*3+1; got != want {
 			t.Errorf("%s: got %d results, want %d", name, got, want)
 		}
 	}

@@ -98,8 +98,9 @@ type Check struct {
 
 // The ids that other checks refer to.
 const (
-	idFanOut   = "D001"
-	idIdentity = "D007"
+	idFanOut    = "D001"
+	idJetStream = "D006"
+	idIdentity  = "D007"
 )
 
 // Checks returns the closed list of checks by id. Each has a page in docs/doctor.

@@ -28,6 +28,7 @@ type Varz struct {
 	LeafPort       int             `json:"leaf_port"`     // 0: takes no leaf nodes
 	LeafAccounts   []string        `json:"leaf_accounts"` // local account of each remote that it connects to, sorted
 	MQTTPort       int             `json:"mqtt_port"`     // 0: takes no MQTT clients
+	Between        []Listener      `json:"between"`       // its listeners for other servers, by kind
 	TLS            []Certificate   `json:"tls"`           // by listener
 	JetStream      *JetStream      `json:"jetstream"`     // nil: off
 }
@@ -38,22 +39,36 @@ type Remote struct {
 	URLs []string `json:"urls"`
 }
 
+// Listener takes connections of other servers.
+type Listener struct {
+	Kind string `json:"kind"` // cluster, gateway, leaf
+	Host string `json:"host"` // as configured
+	TLS  bool   `json:"tls"`  // it requires TLS
+}
+
 // Certificate is the TLS certificate of a listener.
 type Certificate struct {
 	Listener string    `json:"listener"` // client, cluster, gateway, leaf, mqtt, websocket
 	NotAfter time.Time `json:"not_after"`
 }
 
-// JetStream is the JetStream of one server. Limits of -1 are none.
+// JetStream is the JetStream of one server. A MaxMemory or MaxStore below 0 is no limit, and so is a Most… of 0 or below.
 type JetStream struct {
-	Domain        string `json:"domain"`
-	MaxMemory     int64  `json:"max_memory"`
-	MaxStore      int64  `json:"max_store"`
-	Memory        uint64 `json:"memory"` // in use
-	Store         uint64 `json:"store"`
-	ReservedStore uint64 `json:"reserved_store"` // of streams with max_bytes
-	APILevel      int    `json:"api_level"`
-	Meta          *Meta  `json:"meta"` // nil: no JetStream cluster
+	Domain         string        `json:"domain"`
+	Strict         bool          `json:"strict"` // it refuses requests with unknown fields
+	MaxMemory      int64         `json:"max_memory"`
+	MaxStore       int64         `json:"max_store"`
+	Memory         uint64        `json:"memory"` // in use
+	Store          uint64        `json:"store"`
+	ReservedMemory uint64        `json:"reserved_memory"` // of streams with max_bytes
+	ReservedStore  uint64        `json:"reserved_store"`
+	HAAssets       int           `json:"ha_assets"` // replicated streams and consumers that it has
+	APILevel       int           `json:"api_level"`
+	MostConsumers  int           `json:"most_consumers"`     // of a stream that states no number of its own
+	MostAckPending int           `json:"most_ack_pending"`   // that a consumer may ask for
+	MostDuplicates time.Duration `json:"most_duplicates_ns"` // that a stream may ask for
+	MostHAAssets   int           `json:"most_ha_assets"`     // that it takes
+	Meta           *Meta         `json:"meta"`               // nil: no JetStream cluster
 }
 
 // Meta is a server's view of the JetStream meta group, which spans the clusters of a supercluster.
@@ -91,17 +106,24 @@ type varzData struct {
 	TLS     time.Time `json:"tls_cert_not_after"`
 	Cluster struct {
 		Port int       `json:"cluster_port"`
+		Host string    `json:"addr"`
 		URLs []string  `json:"urls"`
 		TLS  time.Time `json:"tls_cert_not_after"`
+		Need bool      `json:"tls_required"`
 	} `json:"cluster"`
 	Gateway struct {
 		Name     string    `json:"name"`
 		Gateways []Remote  `json:"gateways"`
+		Host     string    `json:"host"`
+		Port     int       `json:"port"`
 		TLS      time.Time `json:"tls_cert_not_after"`
+		Need     bool      `json:"tls_required"`
 	} `json:"gateway"`
 	Leaf struct {
+		Host    string    `json:"host"`
 		Port    int       `json:"port"`
 		TLS     time.Time `json:"tls_cert_not_after"`
+		Need    bool      `json:"tls_required"`
 		Remotes []struct {
 			Account string `json:"local_account"`
 		} `json:"remotes"`
@@ -121,15 +143,24 @@ type jetstreamData struct {
 		MaxMemory int64  `json:"max_memory"`
 		MaxStore  int64  `json:"max_storage"`
 		Domain    string `json:"domain"`
+		Strict    bool   `json:"strict"`
 	} `json:"config"`
 	Stats struct {
-		Memory        uint64 `json:"memory"`
-		Store         uint64 `json:"storage"`
-		ReservedStore uint64 `json:"reserved_storage"`
-		API           struct {
+		Memory         uint64 `json:"memory"`
+		Store          uint64 `json:"storage"`
+		ReservedMemory uint64 `json:"reserved_memory"`
+		ReservedStore  uint64 `json:"reserved_storage"`
+		HAAssets       int    `json:"ha_assets"`
+		API            struct {
 			Level int `json:"level"`
 		} `json:"api"`
 	} `json:"stats"`
+	Limits struct {
+		Consumers  int           `json:"default_max_consumers"`
+		AckPending int           `json:"max_ack_pending"`
+		Duplicates time.Duration `json:"max_duplicate_window"`
+		HAAssets   int           `json:"max_ha_assets"`
+	} `json:"limits"`
 	Meta *struct {
 		Leader   string `json:"leader"`
 		Size     int    `json:"cluster_size"`
@@ -161,7 +192,7 @@ func (v *Varz) decode(s Server, data []byte) string {
 		Now: d.Now.UTC(), Digest: d.Digest, SystemAccount: d.SystemAccount, FeatureFlags: d.FeatureFlags,
 		ClusterPort: d.Cluster.Port, RouteURLs: sortedSet(d.Cluster.URLs),
 		Gateway: d.Gateway.Name, GatewayURLs: append([]Remote{}, d.Gateway.Gateways...),
-		LeafPort: d.Leaf.Port, MQTTPort: d.MQTT.Port, TLS: d.certificates(), JetStream: d.JetStream.read(s.Name),
+		LeafPort: d.Leaf.Port, MQTTPort: d.MQTT.Port, Between: d.between(), TLS: d.certificates(), JetStream: d.JetStream.read(s.Name),
 	}
 	if v.FeatureFlags == nil {
 		v.FeatureFlags = map[string]bool{}
@@ -177,6 +208,19 @@ func (v *Varz) decode(s Server, data []byte) string {
 	v.Operators, v.LeafAccounts = sortedSet(operators), append([]string{}, leafs...)
 	slices.Sort(v.LeafAccounts)
 	return ""
+}
+
+func (d *varzData) between() []Listener {
+	out := []Listener{}
+	add := func(port int, l Listener) {
+		if port != 0 {
+			out = append(out, l)
+		}
+	}
+	add(d.Cluster.Port, Listener{"cluster", d.Cluster.Host, d.Cluster.Need})
+	add(d.Gateway.Port, Listener{"gateway", d.Gateway.Host, d.Gateway.Need})
+	add(d.Leaf.Port, Listener{"leaf", d.Leaf.Host, d.Leaf.Need})
+	return out
 }
 
 func (d *varzData) certificates() []Certificate {
@@ -195,8 +239,12 @@ func (d *jetstreamData) read(self string) *JetStream {
 	if d.Config == nil {
 		return nil
 	}
-	js := &JetStream{Domain: d.Config.Domain, MaxMemory: d.Config.MaxMemory, MaxStore: d.Config.MaxStore, Memory: d.Stats.Memory,
-		Store: d.Stats.Store, ReservedStore: d.Stats.ReservedStore, APILevel: d.Stats.API.Level}
+	js := &JetStream{
+		Domain: d.Config.Domain, Strict: d.Config.Strict, MaxMemory: d.Config.MaxMemory, MaxStore: d.Config.MaxStore,
+		Memory: d.Stats.Memory, Store: d.Stats.Store, ReservedMemory: d.Stats.ReservedMemory, ReservedStore: d.Stats.ReservedStore,
+		HAAssets: d.Stats.HAAssets, APILevel: d.Stats.API.Level, MostConsumers: d.Limits.Consumers,
+		MostAckPending: d.Limits.AckPending, MostDuplicates: d.Limits.Duplicates, MostHAAssets: d.Limits.HAAssets,
+	}
 	if m := d.Meta; m != nil {
 		// The leader and the replicas: a server leaves itself out of its own list.
 		names := []string{m.Leader}

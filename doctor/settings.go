@@ -1,0 +1,222 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The checks of one server's settings, and of what should be the same on every server.
+func settingsChecks() []check {
+	return []check{
+		{"D008", "JetStream limits", judgeLimits},
+		{"D009", "free disk", judgeDisk},
+		{"D010", "API level", judgeLevel},
+		{"D012", "leaf nodes", judgeLeafs},
+		{"D013", "MQTT listener", judgeMQTT},
+		{"D014", "feature flags", judgeFlags},
+		{"D015", "clock skew", judgeClocks},
+		{"D016", "TLS expiry", judgeTLS},
+		{"D017", "auth timeout", judgeAuthTimeout},
+		{"D018", "system account", judgeSystemAccount},
+		{"D020", "settings agree", judgeAgreement},
+	}
+}
+
+// serving are the servers that may serve an account of the space.
+func (j *judging) serving() []*member {
+	core := j.view.core()
+	return slices.DeleteFunc(slices.Clone(j.view.members), func(m *member) bool { return j.view.outlying(m, core) })
+}
+
+// legible are the serving servers whose VARZ answer counts.
+func (j *judging) legible() []*member {
+	return slices.DeleteFunc(j.serving(), func(m *member) bool {
+		why, _ := m.unreadable()
+		return why != ""
+	})
+}
+
+// core are the ids of the servers to which routes and gateways lead from the connection's own server on.
+func (v *view) core() map[string]bool {
+	core := map[string]bool{v.connected.ID: true}
+	for todo := []string{v.connected.ID}; len(todo) > 0; todo = todo[1:] {
+		for _, m := range v.members {
+			if m.ID != todo[0] {
+				continue
+			}
+			for _, p := range m.serverPeers() {
+				if !core[p.ID] {
+					core[p.ID], todo = true, append(todo, p.ID)
+				}
+			}
+		}
+	}
+	return core
+}
+
+// serverPeers are the servers to which a member's own routes and gateway connections lead.
+func (m *member) serverPeers() []Peer {
+	var out []Peer
+	if m.routes != nil {
+		out = append(out, m.routes.Routes...)
+	}
+	if m.gateways != nil {
+		for _, c := range m.gateways.Clusters {
+			out = append(out, c.Peers...)
+		}
+	}
+	return out
+}
+
+// outlying reports whether a server is a leaf node of the system account alone. It answers like any other, but no account of the
+// space reaches it: what its settings are is nobody's concern here. All evidence, of both sides, must say so.
+func (v *view) outlying(m *member, core map[string]bool) bool {
+	if core[m.ID] || m.varz == nil || m.leafs == nil || m.stranger {
+		return false
+	}
+	for _, account := range m.varz.LeafAccounts {
+		if account != m.varz.SystemAccount {
+			return false
+		}
+	}
+	for _, l := range m.leafs.Leafs {
+		if l.Account != m.varz.SystemAccount {
+			return false
+		}
+	}
+	reported := 0
+	for _, other := range v.members {
+		if other.ID == m.ID {
+			continue
+		}
+		if other.Name == m.Name { // a leaf node connection tells the name alone
+			return false
+		}
+		for _, account := range other.accountsOf(m.Name) {
+			if other.varz == nil || account != other.varz.SystemAccount || m.extends(other) {
+				return false
+			}
+			reported++
+		}
+	}
+	return reported > 0
+}
+
+// accountsOf are the accounts in which a server of this name is connected to m as a leaf node.
+func (m *member) accountsOf(name string) []string {
+	var out []string
+	if m.leafs != nil {
+		for _, l := range m.leafs.Leafs {
+			if l.Name == name {
+				out = append(out, l.Account)
+			}
+		}
+	}
+	return out
+}
+
+// extends reports whether the JetStream of a leaf server is part of its hub's, so that it may hold streams of the space.
+func (m *member) extends(hub *member) bool {
+	js, other := m.varz.JetStream, hub.varz.JetStream
+	return js != nil && other != nil && js.Domain == other.Domain
+}
+
+// camp are the servers that have one value of a setting.
+type camp struct {
+	value   string
+	members []*member
+}
+
+func (g camp) names() string {
+	var out []string
+	for _, m := range g.members {
+		out = append(out, m.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// grouped puts servers together by value. The first camp is the norm: the largest one, of two alike the one of the connection's own
+// server. The others follow by value.
+func (j *judging) grouped(members []*member, value func(*member) string) []camp {
+	by := map[string][]*member{}
+	for _, m := range members {
+		v := value(m)
+		by[v] = append(by[v], m)
+	}
+	out := []camp{}
+	for v, ms := range by {
+		out = append(out, camp{v, ms})
+	}
+	slices.SortFunc(out, func(a, b camp) int { return compareText(a.value, b.value) })
+	norm := slices.IndexFunc(out, func(g camp) bool { return g.has(j.snap.Connected.ID) })
+	for i, g := range out {
+		if norm < 0 || len(g.members) > len(out[norm].members) {
+			norm = i
+		}
+	}
+	if norm > 0 {
+		g := out[norm]
+		out = slices.Insert(slices.Delete(out, norm, norm+1), 0, g)
+	}
+	return out
+}
+
+func (g camp) has(id string) bool {
+	return slices.ContainsFunc(g.members, func(m *member) bool { return m.ID == id })
+}
+
+// differing is "A on n1, n2; B on n3".
+func differing(groups []camp) string {
+	var out []string
+	for _, g := range groups {
+		out = append(out, fmt.Sprintf("%s on %s", orNone(g.value), g.names()))
+	}
+	return strings.Join(out, "; ")
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// finding collects what a check sees on one server. A failure outweighs notes.
+type finding struct {
+	status Status
+	got    []string
+	hints  []string
+}
+
+func (f *finding) fail(got, hint string) {
+	if f.status != Fail { // notes are of no interest beside a failure
+		*f = finding{status: Fail}
+	}
+	f.add(got, hint)
+}
+
+func (f *finding) note(got, hint string) {
+	if f.status != Fail {
+		f.add(got, hint)
+	}
+}
+
+func (f *finding) add(got, hint string) {
+	f.got = append(f.got, got)
+	if !slices.Contains(f.hints, hint) {
+		f.hints = append(f.hints, hint)
+	}
+}
+
+// row is the result, with what was got where there is nothing to tell.
+func (f *finding) row(clean string) (string, Status, string) {
+	if len(f.got) == 0 {
+		return clean, Pass, ""
+	}
+	status := f.status
+	if status == "" {
+		status = Pass
+	}
+	return strings.Join(f.got, "; "), status, strings.Join(f.hints, "; ")
+}
