@@ -54,10 +54,11 @@ type Tried struct {
 	Blind bool   `json:"blind"` // that proves nothing: the server was not reached, or took too long
 }
 
-// tried is the outcome of an attempt. A timeout is no refusal.
+// tried is the outcome of an attempt. A timeout is no refusal, and a credential that may not try proves nothing.
 func tried(err error) Tried {
 	t := Tried{Error: Explain(err)}
-	for _, unseen := range []error{nats.ErrTimeout, nats.ErrNoServers, context.DeadlineExceeded, context.Canceled, syscall.ECONNREFUSED} {
+	for _, unseen := range []error{nats.ErrTimeout, nats.ErrNoServers, nats.ErrPermissionViolation, context.DeadlineExceeded,
+		context.Canceled, syscall.ECONNREFUSED} {
 		t.Blind = t.Blind || errors.Is(err, unseen)
 	}
 	t.Blind = t.Blind || err != nil && timedOut(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/natstest"
@@ -70,5 +71,39 @@ func TestScheduleProof(t *testing.T) {
 		if diff := cmp.Diff(tt.want, brief(r)); diff != "" || r.ExitCode() != tt.code {
 			t.Errorf("%s: exit %d: %s", tt.name, r.ExitCode(), diff)
 		}
+	}
+}
+
+// TestScratch: a schedule fires, in the place of a stream that a killed proof left, and nothing stays; without the right to arm, nothing
+// is proved.
+func TestScratch(t *testing.T) {
+	s := natstest.Start(t)
+	scratch := doctor.Scratch{Stream: "SCRATCH", Armed: "scratch.armed", Fire: "scratch.fire"}
+	free := s.Connect(t, s.User(t, jwt.Permissions{}))
+	js, err := jetstream.New(free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "SCRATCH", Subjects: []string{"scratch.>"}}); err != nil {
+		t.Fatal(err)
+	}
+	late, err := scratch.Prove(t.Context(), free)
+	if err != nil || late <= 0 || late > 10*time.Second {
+		t.Errorf("got %v, %v, want a message within seconds", late, err)
+	}
+	if _, err := js.Stream(t.Context(), "SCRATCH"); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("the scratch stream: got %v, want it gone", err)
+	}
+
+	var perms jwt.Permissions
+	perms.Pub.Allow.Add("$JS.API.STREAM.CREATE.SCRATCH", "$JS.API.STREAM.DELETE.SCRATCH")
+	perms.Sub.Allow.Add("_INBOX.>")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := scratch.Prove(ctx, s.Connect(t, s.User(t, perms))); !errors.Is(err, nats.ErrPermissionViolation) {
+		t.Errorf("without a grant to arm: got %v, want a permission violation", err)
+	}
+	if _, err := js.Stream(t.Context(), "SCRATCH"); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("the scratch stream: got %v, want it gone", err)
 	}
 }

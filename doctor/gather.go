@@ -129,7 +129,7 @@ func newRound[T any](what string) Round[T] {
 // run subscribes, asks and collects. Its error is that of the connection or of ctx, or errIdle once nothing has come for so long.
 func (g *gathering) run(ctx context.Context, idle time.Duration) error {
 	defer g.nc.RemoveStatusListener(g.down)
-	defer g.watchRefusals()()
+	defer hear(g.nc, g.refused)()
 	sub, err := g.nc.ChanSubscribe(g.inbox+".*", g.in)
 	if err != nil {
 		return err
@@ -152,14 +152,14 @@ func (g *gathering) ask(r round) error {
 	return g.nc.PublishRequest(r.subject(), g.inbox+"."+strconv.Itoa(len(g.rounds)-1), r.body())
 }
 
-// watchRefusals has permission errors, which are asynchronous, arrive as events; the returned function ends that. A full queue
-// leaves its round unanswered, which the timeout ends.
-func (g *gathering) watchRefusals() (restore func()) {
-	before := g.nc.ErrorHandler()
-	g.nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
+// hear has permission errors of a connection, which are asynchronous, arrive as events; the returned function ends that. A full queue
+// drops them: what was refused stays unanswered, which the timeout ends.
+func hear(nc *nats.Conn, refused chan<- string) (restore func()) {
+	before := nc.ErrorHandler()
+	nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
 		if subject := violated(err); subject != "" {
 			select {
-			case g.refused <- subject:
+			case refused <- subject:
 			default:
 			}
 		}
@@ -167,7 +167,7 @@ func (g *gathering) watchRefusals() (restore func()) {
 			before(nc, sub, err)
 		}
 	})
-	return func() { g.nc.SetErrorHandler(before) }
+	return func() { nc.SetErrorHandler(before) }
 }
 
 // violated is the subject of a permission error, or "".
