@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"slices"
+
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // Floors are what every server must at least offer. A zero field asks for nothing, and its check is not listed.
@@ -17,6 +19,11 @@ type Floors struct {
 type Expect struct {
 	Servers  int            // servers of the connection's cluster; 0: the answers must prove their own completeness
 	Clusters map[string]int // the same for each further cluster by name
+
+	Shape        *shape.Space      // what the space's accounts hold
+	Keys         map[string]string // public keys of these accounts, by the names of the topology
+	Proof        bool              // something relies on the single-server proof; where it does not hold is worth a note
+	SingleServer bool              // the single-server proof must hold
 
 	Credentials []Credential // files that the operator keeps
 }
@@ -37,7 +44,7 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks(), credentialChecks(), activeChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), streamChecks(), consumerChecks(), proofChecks(), credentialChecks(), activeChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }
