@@ -138,17 +138,13 @@ func (h *holding) standing(d shape.Consumer) []Result {
 // judgeUndeclaredConsumers names the consumers of declared streams whose name fits no declaration. On a stream where the contract
 // leaves the name to a client library, one without a durable name is that.
 func judgeUndeclaredConsumers(j *judging) []Result {
-	if j.expect.Shape == nil {
-		return nil
-	}
-	open := j.expect.Shape.Open()
 	return j.perDeclared("consumers with declared names alone", func(h *holding) finding {
 		var f finding
 		n := 0
 		f.unseen = h.eachConsumer(j.known(h), func(c heldConsumer) {
 			switch {
 			case c.push() != "" || len(j.expect.Shape.Recognize(h.account, c.stream, c.Name)) > 0:
-			case slices.Contains(open, c.stream) && !c.durable():
+			case slices.Contains(j.open, c.stream) && !c.durable():
 				n++
 			default:
 				what := "ephemeral"
@@ -186,10 +182,6 @@ func filters(c shape.Config) string {
 // judgePush names the consumers that deliver by themselves. A client library's watch does so, to its own inbox, where the contract
 // leaves the name of a consumer to it.
 func judgePush(j *judging) []Result {
-	if j.expect.Shape == nil {
-		return nil
-	}
-	open := j.expect.Shape.Open()
 	return j.perAccount("no consumer that delivers to a subject", func(h *holding) finding {
 		var f finding
 		n := 0
@@ -197,7 +189,7 @@ func judgePush(j *judging) []Result {
 			to := c.push()
 			switch {
 			case to == "":
-			case slices.Contains(open, c.stream) && !c.durable() && strings.HasPrefix(to, "_INBOX"):
+			case slices.Contains(j.open, c.stream) && !c.durable() && strings.HasPrefix(to, "_INBOX"):
 				n++
 			default:
 				f.rows = append(f.rows, Result{Object: c.object(), Status: Fail, Server: at(c.server), Got: "delivers to " + to,

@@ -46,7 +46,11 @@ type heldConsumer struct {
 // holdings are the accounts of the space in the order of their names; one that the snapshot does not look into has no streams and is
 // unseen.
 func (j *judging) holdings() []*holding {
-	var out []*holding
+	if j.space != nil {
+		return j.space
+	}
+	j.open = j.expect.Shape.Open()
+	out := []*holding{}
 	names := slices.Collect(maps.Keys(j.expect.Keys))
 	for _, s := range j.expect.Shape.Streams {
 		names = append(names, s.Account)
@@ -63,6 +67,7 @@ func (j *judging) holdings() []*holding {
 		h.gone = j.gone()
 		j.hold(h, &j.snap.Accounts[at])
 	}
+	j.space = out
 	return out
 }
 

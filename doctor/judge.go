@@ -34,6 +34,9 @@ type judging struct {
 	view   *view
 	floors Floors
 	expect Expect
+
+	space []*holding // what the space's accounts hold; nil: not read yet
+	open  []string   // streams on which the contract leaves the names of consumers to whoever makes them
 }
 
 // check is one entry of the closed list of checks. judge gives no row where the check was not asked for or cannot apply.

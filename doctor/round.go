@@ -112,17 +112,21 @@ func (a Answer[T]) content() string {
 
 // good is the content of the one answer that a server gave; conflict tells of two that differ.
 func (r *Round[T]) good(id string) (data *T, conflict bool) {
-	first := ""
-	for _, a := range r.Answers {
+	var first *Answer[T]
+	for i := range r.Answers {
+		a := &r.Answers[i]
 		switch {
 		case a.Server.ID != id:
-		case first == "":
-			first, data = a.content(), a.Data
-		case a.content() != first:
+		case first == nil:
+			first = a
+		case a.content() != first.content():
 			return nil, true
 		}
 	}
-	return data, false
+	if first == nil {
+		return nil, false
+	}
+	return first.Data, false
 }
 
 // envelope is what a server wraps every monitoring answer in.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -215,4 +216,90 @@ func noServers(in []string) []string {
 		out = append(out, f[0]+" "+f[1]+" "+f[3])
 	}
 	return out
+}
+
+// TestLiveClusterFaults: what a lost server takes with it is not a second failure.
+func TestLiveClusterFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	s := newSite(t, "split", 3)
+	s.expect.Proof = true
+	r := s.judge(s.opts)
+	if d := cmp.Diff([]string{}, rows(r)); d != "" {
+		t.Fatalf("healthy: %s", d)
+	}
+	if got := find(t, r, "D040"); got.Got != "cluster test; 3 servers (n1, n2, n3)" || got.Hint == "" {
+		t.Errorf("the proof: got %+v, want a note", got)
+	}
+
+	// 1. A consumer of one replica stands on one server of the three, and not on the stream's leader alone: all of them are found.
+	h := &hand{site: s, nc: map[string]*spacetest.Holder{}}
+	var undo []func()
+	want := []string{}
+	for i := range 9 {
+		name := "stray" + string(rune('1'+i))
+		undo = append(undo, h.consumer("EPJ", name, `{"ack_policy":"none","inactive_threshold":3600000000000,"num_replicas":1,"mem_storage":true}`))
+		want = append(want, "fail D035 consumer EPJ_main/"+name)
+	}
+	for name, o := range map[string]doctor.Options{"servers": s.opts, "inspectors": s.inspectors()} {
+		if d := cmp.Diff(want, noServers(rows(s.judge(o)))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	for _, f := range undo {
+		f()
+	}
+
+	// 2. A server stops.
+	s.Servers[2].Shutdown()
+	s.Servers[2].WaitForShutdown()
+	awaitMesh(t, s.Servers[:2])
+	for name, o := range map[string]doctor.Options{"servers": s.opts, "inspectors": s.inspectors()} {
+		o.Timeout = 2 * time.Second
+		r := s.judge(o)
+		for _, c := range r.Checks {
+			switch {
+			case c.Status == doctor.Fail && c.ID != "D001":
+				t.Errorf("%s, n3 down: %s fails: %+v", name, c.ID, c)
+			case c.Status == doctor.Skip && c.Hint != "see D001":
+				t.Errorf("%s, n3 down: %s is skipped for another reason: %+v", name, c.ID, c)
+			}
+		}
+		if find(t, r, "D001").Status != doctor.Fail || r.Count(doctor.Skip) == 0 {
+			t.Errorf("%s, n3 down: got %v", name, rows(r))
+		}
+	}
+}
+
+// TestLiveJetStreamOff: a server whose JetStream is off takes the replicas on it away, and that is D006's to say.
+func TestLiveJetStreamOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	s := newSite(t, "split", 3)
+	if err := s.Servers[1].DisableJetStream(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.judge(s.opts)
+	for _, c := range r.Checks {
+		switch {
+		case c.Status == doctor.Fail && (c.ID != "D006" || *c.Server != "n2"):
+			t.Errorf("%s fails: %+v", c.ID, c)
+		case c.Status == doctor.Skip && c.Hint != "see D006":
+			t.Errorf("%s is skipped for another reason: %+v", c.ID, c)
+		}
+	}
+	if r.Count(doctor.Fail) != 1 {
+		t.Errorf("got %v, want one failure", rows(r))
+	}
+}
+
+// TestLiveProof: one server alone holds the proof, and a leaf node on an account of the space breaks it.
+func TestLiveProof(t *testing.T) {
+	s := newSite(t, "single", 1)
+	s.expect.SingleServer = true
+	if got := find(t, s.judge(s.opts), "D040"); got.Status != doctor.Pass || got.Hint != "" || got.Got != "holds: test alone" {
+		t.Errorf("got %+v, want it to hold", got)
+	}
 }
