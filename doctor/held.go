@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -229,46 +228,59 @@ func unheard[T any](j *judging, r *Round[T], key string, read func(*T) (disabled
 	case cut != "":
 		return blindness{cut, "run again; a set of answers that was cut off proves nothing"}
 	}
-	var missing, silent, odd, off []string
-	for _, name := range j.gone() {
-		missing = append(missing, name)
-	}
-	if n := j.expect.of(j.view, j.view.home); n > 0 && len(missing) == 0 {
-		if c := j.view.clusters[j.view.home]; c == nil || len(c.members) < n {
-			missing = append(missing, "a server that nobody names")
-		}
-	}
+	u := unheardOf{missing: j.missing()}
 	for _, m := range j.view.members {
-		z, conflict := r.good(m.ID)
+		z, _ := r.good(m.ID)
 		why, _ := m.unreadable()
 		switch {
 		case why != "":
-			odd = append(odd, m.Name+" gave "+why)
-		case conflict:
-			odd = append(odd, m.Name+" gave two differing answers")
+			u.odd = append(u.odd, m.Name+" gave "+why)
+		case r.malformed(m.ID):
+			u.odd = append(u.odd, m.Name+" gave a malformed answer")
 		case z == nil && !r.answered(m.ID):
-			silent = append(silent, m.Name)
+			u.silent = append(u.silent, m.Name)
 		case z == nil:
-			odd = append(odd, m.Name+" gave an answer that cannot be read")
+			u.erring = append(u.erring, m.Name+" answers with an error")
 		default:
 			disabled, account := read(z)
 			if account != "" && account != key {
-				odd = append(odd, m.Name+" answered for another account")
+				u.erring = append(u.erring, m.Name+" answers for another account")
 			}
 			if disabled {
-				off = append(off, m.Name)
+				u.off = append(u.off, m.Name)
 			}
 		}
 	}
+	return u.blindness()
+}
+
+// missing are the servers that have not answered VARZ, by name where somebody names them.
+func (j *judging) missing() []string {
+	out := j.gone()
+	if n := j.expect.of(j.view, j.view.home); n > 0 && len(out) == 0 {
+		if c := j.view.clusters[j.view.home]; c == nil || len(c.members) < n {
+			out = append(out, "a server that nobody names")
+		}
+	}
+	return out
+}
+
+// unheardOf are servers whose answer does not count, by the reason.
+type unheardOf struct{ missing, odd, erring, silent, off []string }
+
+// blindness is the first reason; the checks that name the servers say the others.
+func (u unheardOf) blindness() blindness {
 	switch {
-	case len(missing) > 0:
-		return blindness{strings.Join(missing, ", ") + " has not answered", hintFanOut}
-	case len(odd) > 0:
-		return blindness{strings.Join(odd, "; "), hintFanOut}
-	case len(silent) > 0:
-		return blindness{fmt.Sprintf("%s has not told of the account in time", strings.Join(silent, ", ")), "raise --timeout"}
-	case len(off) > 0:
-		return blindness{"JetStream is off on " + strings.Join(off, ", "), "see D006"}
+	case len(u.missing) > 0:
+		return blindness{strings.Join(u.missing, ", ") + " has not answered", hintFanOut}
+	case len(u.odd) > 0:
+		return blindness{strings.Join(u.odd, "; "), hintFanOut}
+	case len(u.erring) > 0:
+		return blindness{strings.Join(u.erring, "; "), "the log of that server may say why"}
+	case len(u.silent) > 0:
+		return blindness{strings.Join(u.silent, ", ") + " has not told of the account in time", "raise --timeout"}
+	case len(u.off) > 0:
+		return blindness{"JetStream is off on " + strings.Join(u.off, ", "), "see D006"}
 	}
 	return blindness{}
 }

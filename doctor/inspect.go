@@ -94,14 +94,13 @@ func inspectAccount(ctx context.Context, a Account, o Options) *Inspection {
 	}
 	nc, err := o.Inspect(ctx, a)
 	if err != nil {
-		out.Error = Explain(err)
-		return out
+		return &Inspection{Error: Explain(err), Streams: []Inspected{}}
 	}
 	defer nc.Close()
 	p := &inspector{nc: nc, inbox: nc.NewInbox(), out: out, in: make(chan *nats.Msg, queued), refused: make(chan string, queued),
 		waiting: map[string]asked{}}
 	if err := p.run(ctx); err != nil {
-		out.Error = Explain(err)
+		return &Inspection{Error: Explain(err), Streams: []Inspected{}}
 	}
 	return out
 }

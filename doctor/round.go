@@ -77,6 +77,10 @@ func (r *Round[T]) answered(id string) bool {
 	return slices.ContainsFunc(r.Answers, func(a Answer[T]) bool { return a.Server.ID == id })
 }
 
+func (r *Round[T]) malformed(id string) bool {
+	return slices.ContainsFunc(r.Answers, func(a Answer[T]) bool { return a.Server.ID == id && a.Malformed != nil })
+}
+
 // sort puts the answers in the order that a snapshot has, whatever order the network had.
 func (r *Round[T]) sort() {
 	slices.SortStableFunc(r.Answers, func(a, b Answer[T]) int {

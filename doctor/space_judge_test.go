@@ -172,6 +172,15 @@ func all(ids ...string) []string {
 	return out
 }
 
+// perServer are the skips of the checks that look at every server.
+func perServer(name string) []string {
+	var out []string
+	for _, id := range []string{"D002", "D003", "D004", "D005", "D006", "D007"} {
+		out = append(out, "skip "+id+" "+name+" ")
+	}
+	return out
+}
+
 // space are skips on the account space.
 func space(ids ...string) []string {
 	var out []string
@@ -325,6 +334,17 @@ func blindJudgements() []spaceJudgement {
 			s.account("space").Streams.Answers[0].Data.Account = "AX"
 		}, nil},
 		{"another space's accounts", func(s snapshot) { s.e.Keys["space"] = "AX" }, nil},
+		{"a second, differing answer about an account", func(s snapshot) {
+			a := s.account("space")
+			twin, data := a.Streams.Answers[1], *a.Streams.Answers[1].Data
+			data.Streams = nil
+			twin.Data = &data
+			a.Streams.Answers = append(a.Streams.Answers, twin)
+		}, slices.Concat([]string{"fail D001 - "}, perServer("n2"), after)},
+		{"a malformed answer about an account", func(s snapshot) {
+			a := &s.account("space").Streams.Answers[1]
+			a.Data, a.Malformed = nil, &doctor.Malformed{Reason: "not a JSON answer"}
+		}, slices.Concat([]string{"fail D001 - "}, space("D031", "D032", "D033", "D034", "D035", "D036", "D037"))},
 		{"no grant", func(s snapshot) {
 			a := s.account("callout")
 			a.Streams.Answers, a.Streams.Refused = nil, "no grant"
