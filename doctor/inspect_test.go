@@ -28,7 +28,7 @@ func TestInspectionIsPaged(t *testing.T) {
 	}
 	for name, o := range map[string]doctor.Options{"servers": s.opts, "inspectors": s.inspectors()} {
 		r := s.judge(o)
-		if d := cmp.Diff([]string{}, rows(r)); d != "" {
+		if d := cmp.Diff([]string{}, spaceRows(r)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 		got := []string{}
@@ -86,7 +86,7 @@ func TestInspectorsThatCannotLook(t *testing.T) {
 		if !strings.Contains(got, tt.why) {
 			t.Errorf("%s: got %q, want it to say %q", tt.name, got, tt.why)
 		}
-		if d := cmp.Diff([]string{}, rows(doctor.Judge(snap, floors, s.expect))); d != "" {
+		if d := cmp.Diff([]string{}, spaceRows(doctor.Judge(snap, floors, s.expect))); d != "" {
 			t.Errorf("%s: %s", tt.name, d)
 		}
 	}
@@ -126,5 +126,70 @@ func TestInspectionWithoutEnd(t *testing.T) {
 	in := snap.Accounts[0].Inspection.Streams[0]
 	if in.Partial == "" || in.Refused != "the answer is not readable" {
 		t.Errorf("got partial %q, refused %q", in.Partial, in.Refused)
+	}
+}
+
+// TestAccountAnswersThatDoNotCount: a credential without the grant, a garbled answer about an account, and one for a server that has
+// answered already. Nothing of it is a verdict on the space.
+func TestAccountAnswersThatDoNotCount(t *testing.T) {
+	s := newSite(t, "single", 1)
+	forge := func(body func(m *nats.Msg) string) (undo func()) {
+		nc := s.Servers[0].Connect(t, s.Servers[0].System.User(t, jwt.Permissions{}))
+		if _, err := nc.Subscribe("$SYS.REQ.SERVER.PING.JSZ", func(m *nats.Msg) {
+			if err := m.Respond([]byte(body(m))); err != nil {
+				t.Error(err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		return nc.Close
+	}
+	self := s.Servers[0].ID()
+	envelope := func(data string) func(*nats.Msg) string {
+		return func(*nats.Msg) string {
+			return fmt.Sprintf(`{"server":{"name":"test","id":%q,"ver":"2.15.3"},"data":%s}`, self, data)
+		}
+	}
+	empty := fmt.Sprintf(`{"server_id":%q}`, self)
+	for _, tt := range []struct {
+		name   string
+		nc     *nats.Conn
+		forged func(*nats.Msg) string
+		fails  string // what D001 says, or ""
+	}{
+		{"no grant", doctorUser(t, s.Servers[0]), nil, ""},
+		{"not JSON", s.doctor, func(*nats.Msg) string { return "hello" }, "a reply of 5 bytes is malformed: not a JSON answer"},
+		{"a second answer", s.doctor, envelope(empty), "gave two differing answers"},
+		{"of another server", s.doctor, envelope(`{"server_id":"NX"}`), "malformed: JSZ data is of server id"},
+		{"two accounts", s.doctor, envelope(fmt.Sprintf(`{"server_id":%q,"account_details":[{"id":"A"},{"id":"B"}]}`, self)), "is of 2 accounts"},
+		{"no configuration", s.doctor, envelope(fmt.Sprintf(`{"server_id":%q,"account_details":[{"id":"A","stream_detail":[{"name":"X"}]}]}`, self)),
+			"without a configuration"},
+	} {
+		undo := func() {}
+		if tt.forged != nil {
+			undo = forge(tt.forged)
+		}
+		o := s.opts
+		o.Timeout = 2 * time.Second
+		if tt.forged != nil {
+			o.Timeout, o.Servers = 300*time.Millisecond, 2 // so that the forged answer cannot come too late to be seen
+		}
+		r := doctor.Judge(gather(t, tt.nc, o), floors, s.expect)
+		undo()
+		d1 := find(t, r, "D001")
+		if tt.fails == "" && d1.Status != doctor.Pass || !strings.Contains(d1.Got, tt.fails) {
+			t.Errorf("%s: D001 is %s, %q; want it to say %q", tt.name, d1.Status, d1.Got, tt.fails)
+		}
+		for _, c := range r.Checks {
+			switch {
+			case c.Status == doctor.Fail && c.ID != "D001":
+				t.Errorf("%s: %s fails: %+v", tt.name, c.ID, c)
+			case c.ID >= "D033" && c.ID <= "D037" && c.Status != doctor.Skip && tt.name != "not JSON": // that one is of no server
+				t.Errorf("%s: %s %s is a %s, want a skip: %s", tt.name, c.ID, c.Object, c.Status, c.Got)
+			}
+		}
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/spacetest"
 )
 
@@ -148,7 +150,7 @@ func TestLiveSpaceFaults(t *testing.T) {
 		undo := f.do(h)
 		for name, o := range map[string]doctor.Options{"servers": s.opts, "inspectors": s.inspectors()} {
 			want := append([]string{}, f.want...)
-			got := rows(s.judge(o))
+			got := spaceRows(s.judge(o))
 			if name == "inspectors" { // whom a consumer's leader tells, and no server
 				want, got = noServers(want), noServers(got)
 			} else { // the servers know the consumers of a stream that nobody declared
@@ -160,7 +162,7 @@ func TestLiveSpaceFaults(t *testing.T) {
 		}
 		undo()
 	}
-	if d := cmp.Diff([]string{}, rows(s.judge(s.opts))); d != "" {
+	if d := cmp.Diff([]string{}, spaceRows(s.judge(s.opts))); d != "" {
 		t.Errorf("after all: %s", d)
 	}
 }
@@ -186,7 +188,7 @@ func TestConnectedHolders(t *testing.T) {
 	agent.API("CONSUMER.CREATE.CHAT_main."+history+"."+filter, map[string]any{"stream_name": "CHAT_main", "config": map[string]any{"name": history,
 		"filter_subject": filter, "deliver_policy": "all", "ack_policy": "none", "mem_storage": true, "inactive_threshold": spacetest.Patience}}, nil)
 	r := s.judge(s.opts)
-	if d := cmp.Diff([]string{}, rows(r)); d != "" {
+	if d := cmp.Diff([]string{}, spaceRows(r)); d != "" {
 		t.Error(d)
 	}
 	got := []string{}
@@ -226,7 +228,7 @@ func TestLiveClusterFaults(t *testing.T) {
 	s := newSite(t, "split", 3)
 	s.expect.Proof = true
 	r := s.judge(s.opts)
-	if d := cmp.Diff([]string{}, rows(r)); d != "" {
+	if d := cmp.Diff([]string{}, spaceRows(r)); d != "" {
 		t.Fatalf("healthy: %s", d)
 	}
 	if got := find(t, r, "D040"); got.Got != "cluster test; 3 servers (n1, n2, n3)" || got.Hint == "" {
@@ -243,7 +245,7 @@ func TestLiveClusterFaults(t *testing.T) {
 		want = append(want, "fail D035 consumer EPJ_main/"+name)
 	}
 	for name, o := range map[string]doctor.Options{"servers": s.opts, "inspectors": s.inspectors()} {
-		if d := cmp.Diff(want, noServers(rows(s.judge(o)))); d != "" {
+		if d := cmp.Diff(want, noServers(spaceRows(s.judge(o)))); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
@@ -267,7 +269,7 @@ func TestLiveClusterFaults(t *testing.T) {
 			}
 		}
 		if find(t, r, "D001").Status != doctor.Fail || r.Count(doctor.Skip) == 0 {
-			t.Errorf("%s, n3 down: got %v", name, rows(r))
+			t.Errorf("%s, n3 down: got %v", name, spaceRows(r))
 		}
 	}
 }
@@ -291,15 +293,40 @@ func TestLiveJetStreamOff(t *testing.T) {
 		}
 	}
 	if r.Count(doctor.Fail) != 1 {
-		t.Errorf("got %v, want one failure", rows(r))
+		t.Errorf("got %v, want one failure", spaceRows(r))
 	}
 }
 
-// TestLiveProof: one server alone holds the proof, and a leaf node on an account of the space breaks it.
+// TestLiveProof: one server alone holds the proof; a leaf node on an account of the space, a gateway and a second server break it.
 func TestLiveProof(t *testing.T) {
 	s := newSite(t, "single", 1)
 	s.expect.SingleServer = true
 	if got := find(t, s.judge(s.opts), "D040"); got.Status != doctor.Pass || got.Hint != "" || got.Got != "holds: test alone" {
 		t.Errorf("got %+v, want it to hold", got)
+	}
+	hub := natstest.Start(t, natstest.LeafListener)
+	hub.StartLeaf(t, hub.Account, func(o *server.Options) { o.ServerName = "edge" })
+	leaf := gather(t, doctorUser(t, hub), doctor.Options{Timeout: time.Second, Servers: 1})
+	wide := gather(t, doctorUser(t, natstest.StartSupercluster(t, []natstest.Cluster{{Name: "east", Size: 1}, {Name: "west", Size: 1}})[0][0]),
+		doctor.Options{Timeout: 5 * time.Second})
+	const broken = "cluster east; cluster west; 2 servers (east1, west1); a gateway on east1; a gateway on west1"
+	for _, tt := range []struct {
+		name   string
+		snap   *doctor.Snapshot
+		e      doctor.Expect
+		status doctor.Status
+		got    string
+	}{
+		{"a leaf node of the account", leaf, doctor.Expect{Servers: 1, SingleServer: true, Keys: map[string]string{"space": hub.Account.PublicKey()}}, doctor.Fail,
+			"a leaf node connection of test to edge"},
+		{"the same, noted", leaf, doctor.Expect{Servers: 1, Proof: true}, doctor.Pass, "a leaf node connection of test to edge"},
+		{"a leaf node of another account", leaf, doctor.Expect{Servers: 1, SingleServer: true, Keys: map[string]string{"space": "AX"}}, doctor.Pass, "holds: test alone"},
+		{"a supercluster", wide, doctor.Expect{SingleServer: true}, doctor.Fail, broken},
+		{"the same, noted", wide, doctor.Expect{Proof: true}, doctor.Pass, broken},
+	} {
+		got := find(t, doctor.Judge(tt.snap, floors, tt.e), "D040")
+		if got.Status != tt.status || got.Got != tt.got {
+			t.Errorf("%s: got %+v, want %s %q", tt.name, got, tt.status, tt.got)
+		}
 	}
 }

@@ -255,6 +255,12 @@ func replicaJudgements() []spaceJudgement {
 			s.drop("space", "EPJ_main")
 			s.inspected("space", "EPJ_main").Error = &doctor.APIError{Code: 10194, Description: "stream is offline: unsupported"}
 		}, append([]string{"fail D032 - stream EPJ_main"}, space("D034", "D035", "D036", "D037")...)},
+		{"offline, with copies", func(s snapshot) {
+			s.copies("authority", "EPT_main", func(_ string, st *doctor.Stream) { st.Config = shape.Config{"name": "EPT_main"} })
+			in := s.inspected("authority", "EPT_main")
+			in.Data, in.Error, in.Partial = nil, &doctor.APIError{Code: 10194, Description: "stream is offline: unsupported"}, "offline"
+		}, []string{"skip D011 - stream EPT_main", "fail D032 - stream EPT_main", "skip D034 - account authority", "skip D035 - account authority",
+			"skip D036 - account authority", "skip D037 - account authority"}},
 		{"an offline replica", replica(func(r *doctor.Replica) { r.Offline, r.Current = true, false }), bad},
 		{"a lagging replica", replica(func(r *doctor.Replica) { r.Lag, r.Current = 1001, false }), bad},
 		{"a silent replica", replica(func(r *doctor.Replica) { r.Active, r.Current = time.Minute, false }), bad},
@@ -369,7 +375,7 @@ func TestEverySpaceFaultAlone(t *testing.T) {
 		s, e := recordedSpace(t)
 		f.edit(snapshot{s, &e})
 		r := doctor.Judge(s, floors, e)
-		got := rows(r)
+		got := spaceRows(r)
 		if f.want != nil {
 			if d := cmp.Diff(f.want, got); d != "" {
 				t.Errorf("%s: %s", f.name, d)

@@ -91,8 +91,8 @@ func (s *site) judge(o doctor.Options) *doctor.Report {
 	return doctor.Judge(gather(s.t, s.doctor, o), floors, s.expect)
 }
 
-// rows are what is not a pass, with the object of each.
-func rows(r *doctor.Report) []string {
+// spaceRows are what is not a pass, with the object of each.
+func spaceRows(r *doctor.Report) []string {
 	out := []string{}
 	for _, c := range r.Checks {
 		if c.Status == doctor.Pass {
@@ -118,7 +118,7 @@ func TestHealthySpace(t *testing.T) {
 				start := time.Now()
 				r := s.judge(o)
 				t.Logf("%s: %v", name, time.Since(start))
-				if d := cmp.Diff([]string{}, rows(r)); d != "" {
+				if d := cmp.Diff([]string{}, spaceRows(r)); d != "" {
 					t.Errorf("%s: %s", name, d)
 				}
 				for _, c := range r.Checks {

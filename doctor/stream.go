@@ -134,8 +134,8 @@ func judgeSettings(j *judging) []Result {
 				continue
 			}
 			held, server := s.any()
-			if held == nil {
-				continue // offline: D032 says so
+			if held == nil || s.offline() != "" {
+				continue // D032 says so
 			}
 			n++
 			if r, differs := drift(d, held.Config); differs {
@@ -223,7 +223,7 @@ func (j *judging) scheduled(h *holding, d shape.Stream) []Result {
 		return []Result{row}
 	}
 	held, server := s.any()
-	if held == nil {
+	if held == nil || s.offline() != "" {
 		row.Got, row.Hint = "offline", "see "+idReplicas
 		return []Result{row}
 	}
