@@ -84,8 +84,10 @@ func (r *Round[T]) malformed(id string) bool {
 // sort puts the answers in the order that a snapshot has, whatever order the network had.
 func (r *Round[T]) sort() {
 	slices.SortStableFunc(r.Answers, func(a, b Answer[T]) int {
-		return cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), cmp.Compare(a.Server.ID, b.Server.ID),
-			cmp.Compare(a.content(), b.content()))
+		if by := cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), cmp.Compare(a.Server.ID, b.Server.ID)); by != 0 {
+			return by
+		}
+		return cmp.Compare(a.content(), b.content())
 	})
 }
 

@@ -330,3 +330,55 @@ func TestLiveProof(t *testing.T) {
 		}
 	}
 }
+
+// TestBusySpace: while a stream is written to as fast as it takes messages, its replicas are behind by some of them at any moment.
+func TestBusySpace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	s := newSite(t, "split", 3)
+	js, err := s.Unlimited(t, "space").JetStream(nats.PublishAsyncMaxPending(512))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				done <- n
+				return
+			default:
+			}
+			if _, err := js.PublishAsync("cotal.main.chat.a.b.team", make([]byte, 256)); err == nil {
+				n++
+			}
+		}
+	}()
+	behind := uint64(0)
+	for range 20 {
+		snap := gather(t, s.doctor, s.opts)
+		for _, a := range snap.Accounts {
+			for _, answer := range a.Streams.Answers {
+				for _, st := range answer.Data.Streams {
+					if st.Group.Leader != answer.Server.Name {
+						continue
+					}
+					for _, r := range st.Group.Replicas {
+						behind = max(behind, r.Lag)
+					}
+				}
+			}
+		}
+		if d := cmp.Diff([]string{}, spaceRows(doctor.Judge(snap, floors, s.expect))); d != "" {
+			t.Error(d)
+		}
+	}
+	close(stop)
+	if n := <-done; n < 1000 {
+		t.Errorf("published %d messages meanwhile, want at least 1000", n)
+	} else {
+		t.Logf("published %d messages; the most that a replica was behind: %d", n, behind)
+	}
+}
