@@ -80,7 +80,8 @@ func judgeDurables(j *judging) []Result {
 				return
 			}
 			f.rows = append(f.rows, Result{Object: c.object(), Status: Fail, Server: at(c.server), Got: texts(changes, nil),
-				Want: "what " + d.ID + " declares (held → declared)", Hint: "find out who made it so; delete it, and have its owner, or cotalctl provision, make it anew"})
+				Want: "what " + d.ID + " declares (held → declared)",
+				Hint: "find out who made it so; delete it, and have its owner, or cotalctl provision, make it anew"})
 		})
 		for _, d := range j.expect.Shape.Durables {
 			if d.Account == h.account {
@@ -251,7 +252,7 @@ func (h *holding) consumerState(c heldConsumer) groupState {
 		if c.Group.Leader == "" {
 			return groupState{faults: []string{"no leader"}}
 		}
-		return groupState{away: blindness{c.Group.Leader + " is named as the leader of " + c.object() + ", and does not lead", "run again: the leadership was moving"}}
+		return groupState{away: blindness{c.Group.Leader + " is named as the leader of " + c.object() + ", and does not lead", hintMoving}}
 	}
 	return h.group(c.Group, number(c.Config["num_replicas"]))
 }

@@ -14,6 +14,8 @@ const (
 	mostSilent = 10 * time.Second // since the leader heard of it; a heartbeat comes every second
 )
 
+const hintMoving = "run again: the leadership was moving"
+
 // groupState is what is wrong with the servers that hold a stream or a consumer.
 type groupState struct {
 	faults []string
@@ -82,7 +84,7 @@ func (h *holding) leaderless(s *held) groupState {
 	}
 	for _, c := range s.copies {
 		if c.Group != nil && c.Group.Leader != "" {
-			return groupState{away: blindness{c.server + " names " + c.Group.Leader + " as its leader, which does not lead", "run again: the leadership was moving"}}
+			return groupState{away: blindness{c.server + " names " + c.Group.Leader + " as its leader, which does not lead", hintMoving}}
 		}
 	}
 	return groupState{faults: []string{"no leader"}}

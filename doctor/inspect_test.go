@@ -58,7 +58,8 @@ func TestInspectorsThatCannotLook(t *testing.T) {
 		inspect func(ctx context.Context, a doctor.Account) (*nats.Conn, error)
 		why     string // of the inspection, or of DM_main's
 	}{
-		{"refused", func(context.Context, doctor.Account) (*nats.Conn, error) { return allowed, nil }, "the broker refuses the publish to $JS.API.STREAM.INFO.DM_main"},
+		{"refused", func(context.Context, doctor.Account) (*nats.Conn, error) { return allowed, nil },
+			"the broker refuses the publish to $JS.API.STREAM.INFO.DM_main"},
 		{"deaf", func(context.Context, doctor.Account) (*nats.Conn, error) { return deaf, nil }, "the broker refuses the subscription to the reply inbox"},
 		{"no credential", func(context.Context, doctor.Account) (*nats.Conn, error) { return nil, errors.New("no credential") }, "no credential"},
 		{"a dial without end", func(ctx context.Context, _ doctor.Account) (*nats.Conn, error) {
@@ -117,7 +118,8 @@ func TestInspectionWithoutEnd(t *testing.T) {
 	key := s.Account.PublicKey()
 	nc := s.Connect(t, s.User(t, jwt.Permissions{}))
 	start := time.Now()
-	snap := gather(t, (&site{Space: &spacetest.Space{Servers: []*natstest.Server{s}}, t: t}).connect(""), doctor.Options{Timeout: 2 * time.Second, Servers: 1,
+	at := &site{Space: &spacetest.Space{Servers: []*natstest.Server{s}}, t: t}
+	snap := gather(t, at.connect(), doctor.Options{Timeout: 2 * time.Second, Servers: 1,
 		Accounts: []doctor.Account{{Name: "space", Key: key}}, Streams: map[string][]string{key: {"ONE"}},
 		Inspect: func(context.Context, doctor.Account) (*nats.Conn, error) { return nc, nil }})
 	if d := time.Since(start); d > 2100*time.Millisecond {

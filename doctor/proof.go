@@ -23,7 +23,8 @@ func judgeProof(j *judging) []Result {
 	broken, unseen := j.breaks(), j.unprovenSingle()
 	switch {
 	case len(broken) > 0:
-		r.Got, r.Hint = strings.Join(broken, "; "), "no absence of a connection proves here that its holder is gone: a verdict that rests on it stays unknown"
+		r.Got = strings.Join(broken, "; ")
+		r.Hint = "no absence of a connection proves here that its holder is gone: a verdict that rests on it stays unknown"
 		if j.expect.SingleServer {
 			r.Status, r.Hint = Fail, "run the space on one server without these, or do without --single-server"
 		}

@@ -302,13 +302,16 @@ func consumerJudgements() []spaceJudgement {
 		{"an ephemeral where they are not", add("space", "EPJ_main", shape.Config{}), []string{"fail D035 - consumer EPJ_main/x"}},
 		{"a watch", add("space", "CHAT_main", shape.Config{"deliver_subject": "_INBOX_x.y"}), []string{}},
 		{"a watch that delivers elsewhere", add("space", "CHAT_main", shape.Config{"deliver_subject": "y"}), []string{"fail D036" + stray}},
-		{"a durable that pushes", add("space", "CHAT_main", shape.Config{"durable_name": "x", "deliver_subject": "_INBOX.y"}), []string{"fail D036" + stray}},
-		{"a declared durable that pushes", fanout(func(c *doctor.Consumer) { c.Config["deliver_subject"] = "y" }), []string{"fail D036 - consumer CHAT_main/fanout"}},
+		{"a durable that pushes", add("space", "CHAT_main", shape.Config{"durable_name": "x", "deliver_subject": "_INBOX.y"}),
+			[]string{"fail D036" + stray}},
+		{"a declared durable that pushes", fanout(func(c *doctor.Consumer) { c.Config["deliver_subject"] = "y" }),
+			[]string{"fail D036 - consumer CHAT_main/fanout"}},
 		{"a durable without a leader", fanout(func(c *doctor.Consumer) { c.Group.Leader = "" }), []string{"fail D037 - consumer CHAT_main/fanout"}},
 		{"a lagging durable", fanout(func(c *doctor.Consumer) { c.Group.Replicas[0].Lag = 1001 }), []string{"fail D037 - consumer CHAT_main/fanout"}},
 		{"a consumer that only a server shows", func(s snapshot) {
 			d := s.account("authority").Consumers.Answers[2].Data
-			d.Streams = append(d.Streams, doctor.StreamConsumers{Stream: "KV_cotal_auth_main", Consumers: []doctor.Consumer{{Name: "x", Config: shape.Config{}}}})
+			x := []doctor.Consumer{{Name: "x", Config: shape.Config{}}}
+			d.Streams = append(d.Streams, doctor.StreamConsumers{Stream: "KV_cotal_auth_main", Consumers: x})
 		}, []string{"fail D035 n3 consumer KV_cotal_auth_main/x"}},
 	}
 }

@@ -111,7 +111,8 @@ func judgeStreams(j *judging) []Result {
 			if h.streams[d.Name] != nil {
 				continue
 			}
-			r := Result{Object: "stream " + d.Name, Status: Fail, Got: "absent", Hint: "cotalctl provision space makes it anew, without what it held: find out first who deleted it"}
+			r := Result{Object: "stream " + d.Name, Status: Fail, Got: "absent",
+				Hint: "cotalctl provision space makes it anew, without what it held: find out first who deleted it"}
 			if h.unseen.why != "" {
 				r.Status, r.Got, r.Hint = Skip, "not seen: "+h.unseen.why, h.unseen.hint
 			}
@@ -148,7 +149,8 @@ func judgeSettings(j *judging) []Result {
 					continue
 				}
 				f.rows = append(f.rows, Result{Object: "stream " + d.Name, Status: Fail, Server: at(c.server), Got: texts(changes, nil),
-					Want: "the settings of its leader" + on(server) + " (held → the leader's)", Hint: "its copy is stale: restart this server, and see whether it follows the leader then"})
+					Want: "the settings of its leader" + on(server) + " (held → the leader's)",
+					Hint: "its copy is stale: restart this server, and see whether it follows the leader then"})
 			}
 		}
 		f.got = count(n, "stream") + " as declared"
