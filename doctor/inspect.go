@@ -41,18 +41,6 @@ func (i *Inspection) whole() bool {
 	return i.Error == "" && len(i.Streams) > 0 && !slices.ContainsFunc(i.Streams, func(s Inspected) bool { return s.Refused != "" || s.Partial != "" })
 }
 
-// of is what was inspected of a stream, or nil.
-func (i *Inspection) of(stream string) *Inspected {
-	if i == nil {
-		return nil
-	}
-	at := slices.IndexFunc(i.Streams, func(s Inspected) bool { return s.Stream == stream })
-	if at < 0 {
-		return nil
-	}
-	return &i.Streams[at]
-}
-
 // inspectAccounts has each account's own inspector look at the declared streams, beside the monitoring requests. What no inspector
 // tells of consumers, the servers are asked for.
 func (g *gathering) inspectAccounts(ctx context.Context) {
