@@ -28,8 +28,11 @@ type Options struct {
 	Servers  int            // servers expected in the connection's cluster; 0: unknown. More answers than that are still taken
 	Clusters map[string]int // the same for each further cluster by name
 	Accounts []Account      // that are looked into
-	Identify bool           // each server's own address is dialed, to see which server is there
-	TLS      *tls.Config    // of these dials, for servers that require TLS; nil: the system's certificate authorities
+	// Inspect connects as the inspector of an account, who reads what its streams and consumers are; nil: the servers alone are asked.
+	Inspect  func(ctx context.Context, account Account) (*nats.Conn, error)
+	Streams  map[string][]string // that the inspector of an account, by public key, is asked for
+	Identify bool                // each server's own address is dialed, to see which server is there
+	TLS      *tls.Config         // of these dials, for servers that require TLS; nil: the system's certificate authorities
 	// Addresses are where servers are reached from here, by name, where what they say of themselves does not hold here.
 	Addresses map[string]string
 	Active    *Active // nil: nothing is tried
@@ -117,7 +120,11 @@ func newGathering(nc *nats.Conn, o Options) *gathering {
 		Accounts:   []AccountView{},
 	}
 	for _, a := range o.Accounts {
-		g.snap.Accounts = append(g.snap.Accounts, AccountView{Name: a.Name, Key: a.Key})
+		view := newAccountView(a)
+		if o.Inspect == nil {
+			view.askConsumers()
+		}
+		g.snap.Accounts = append(g.snap.Accounts, view)
 	}
 	return g
 }
@@ -140,6 +147,7 @@ func (g *gathering) run(ctx context.Context, idle time.Duration) error {
 			return g.lost(err)
 		}
 	}
+	g.inspectAccounts(ctx)
 	if err := g.nc.FlushWithContext(ctx); err != nil {
 		return g.lost(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // Floors are what every server must at least offer. A zero field asks for nothing, and its check is not listed.
@@ -19,6 +21,11 @@ type Floors struct {
 type Expect struct {
 	Servers  int            // servers of the connection's cluster; 0: the answers must prove their own completeness
 	Clusters map[string]int // the same for each further cluster by name
+
+	Shape        *shape.Space      // what the space's accounts hold
+	Keys         map[string]string // public keys of these accounts, by the names of the topology
+	Proof        bool              // something relies on the single-server proof; where it does not hold is worth a note
+	SingleServer bool              // the single-server proof must hold
 
 	Credentials []Credential // files that the operator keeps
 
@@ -42,6 +49,9 @@ type judging struct {
 	view   *view
 	floors Floors
 	expect Expect
+
+	space []*holding // what the space's accounts hold; nil: not read yet
+	open  []string   // streams on which the contract leaves the names of consumers to whoever makes them
 }
 
 // check is one entry of the closed list of checks. judge gives no row where the check was not asked for or cannot apply.
@@ -52,7 +62,8 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks(), settingsChecks(), credentialChecks(), activeChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), settingsChecks(), streamChecks(), consumerChecks(), proofChecks(), credentialChecks(),
+		activeChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }

@@ -77,11 +77,17 @@ func (r *Round[T]) answered(id string) bool {
 	return slices.ContainsFunc(r.Answers, func(a Answer[T]) bool { return a.Server.ID == id })
 }
 
+func (r *Round[T]) malformed(id string) bool {
+	return slices.ContainsFunc(r.Answers, func(a Answer[T]) bool { return a.Server.ID == id && a.Malformed != nil })
+}
+
 // sort puts the answers in the order that a snapshot has, whatever order the network had.
 func (r *Round[T]) sort() {
 	slices.SortStableFunc(r.Answers, func(a, b Answer[T]) int {
-		return cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), cmp.Compare(a.Server.ID, b.Server.ID),
-			cmp.Compare(a.content(), b.content()))
+		if by := cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), cmp.Compare(a.Server.ID, b.Server.ID)); by != 0 {
+			return by
+		}
+		return cmp.Compare(a.content(), b.content())
 	})
 }
 
@@ -112,17 +118,21 @@ func (a Answer[T]) content() string {
 
 // good is the content of the one answer that a server gave; conflict tells of two that differ.
 func (r *Round[T]) good(id string) (data *T, conflict bool) {
-	first := ""
-	for _, a := range r.Answers {
+	var first *Answer[T]
+	for i := range r.Answers {
+		a := &r.Answers[i]
 		switch {
 		case a.Server.ID != id:
-		case first == "":
-			first, data = a.content(), a.Data
-		case a.content() != first:
+		case first == nil:
+			first = a
+		case a.content() != first.content():
 			return nil, true
 		}
 	}
-	return data, false
+	if first == nil {
+		return nil, false
+	}
+	return first.Data, false
 }
 
 // envelope is what a server wraps every monitoring answer in.

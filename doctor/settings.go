@@ -182,27 +182,27 @@ func orNone(s string) string {
 	return s
 }
 
-// finding collects what a check sees on one server. A failure outweighs notes.
-type finding struct {
+// verdict collects what a check sees on one server. A failure outweighs notes.
+type verdict struct {
 	status Status
 	got    []string
 	hints  []string
 }
 
-func (f *finding) fail(got, hint string) {
+func (f *verdict) fail(got, hint string) {
 	if f.status != Fail { // notes are of no interest beside a failure
-		*f = finding{status: Fail}
+		*f = verdict{status: Fail}
 	}
 	f.add(got, hint)
 }
 
-func (f *finding) note(got, hint string) {
+func (f *verdict) note(got, hint string) {
 	if f.status != Fail {
 		f.add(got, hint)
 	}
 }
 
-func (f *finding) add(got, hint string) {
+func (f *verdict) add(got, hint string) {
 	f.got = append(f.got, got)
 	if !slices.Contains(f.hints, hint) {
 		f.hints = append(f.hints, hint)
@@ -210,7 +210,7 @@ func (f *finding) add(got, hint string) {
 }
 
 // row is the result, with what was got where there is nothing to tell.
-func (f *finding) row(clean string) (string, Status, string) {
+func (f *verdict) row(clean string) (string, Status, string) {
 	if len(f.got) == 0 {
 		return clean, Pass, ""
 	}

@@ -31,7 +31,7 @@ func judgeFlags(j *judging) []Result {
 		}
 	}
 	return j.perServing("none that changes acknowledgements or permissions", func(m *member) (string, Status, string) {
-		var f finding
+		var f verdict
 		for _, flag := range slices.Sorted(maps.Keys(harmfulFlags)) {
 			if m.varz.FeatureFlags[flag] {
 				f.fail(flag+" is on", fmt.Sprintf("set feature_flags { %s: false } on this server and restart it: %s", flag, harmfulFlags[flag]))
@@ -81,7 +81,7 @@ func judgeSystemAccount(j *judging) []Result {
 		want = strings.TrimSuffix(want, "the same operators") + "operator " + operator + " alone"
 	}
 	return j.perServing(want, func(m *member) (string, Status, string) {
-		var f finding
+		var f verdict
 		if m.varz.SystemAccount != account {
 			f.fail("system account "+orNone(m.varz.SystemAccount), "set system_account: "+account+" on this server and restart it")
 		}

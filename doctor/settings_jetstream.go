@@ -19,17 +19,17 @@ func judgeLimits(j *judging) []Result {
 		if js == nil {
 			return "", "", ""
 		}
-		var f finding
+		var f verdict
 		f.room("store", js.MaxStore, js.ReservedStore, e.Storage, size, "max_file_store")
 		f.room("memory", js.MaxMemory, max(js.ReservedMemory, js.Memory), e.Memory, size, "max_memory_store")
 		if js.MaxMemory > 0 && js.Memory >= uint64(js.MaxMemory) {
 			f.fail("memory is full: "+size(js.MaxMemory), "raise max_memory_store in this server's jetstream block, or give its memory streams a max_bytes")
 		}
-		f.most("consumers of a stream", int64(js.MostConsumers), int64(e.Consumers), "default_max_consumers", number)
-		f.most("max_ack_pending", int64(js.MostAckPending), int64(e.AckPending), "max_ack_pending", number)
+		f.most("consumers of a stream", int64(js.MostConsumers), int64(e.Consumers), "default_max_consumers", decimal)
+		f.most("max_ack_pending", int64(js.MostAckPending), int64(e.AckPending), "max_ack_pending", decimal)
 		f.most("duplicate window", int64(js.MostDuplicates), int64(e.Duplicates), "max_duplicate_window", period)
 		if js.MostHAAssets > 0 {
-			f.room("replicated streams and consumers", int64(js.MostHAAssets), uint64(max(js.HAAssets, 0)), int64(e.HAAssets), number, "max_ha_assets")
+			f.room("replicated streams and consumers", int64(js.MostHAAssets), uint64(max(js.HAAssets, 0)), int64(e.HAAssets), decimal, "max_ha_assets")
 		}
 		return f.row(fmt.Sprintf("store %s reserved of %s, memory %s of %s", size(clamp(js.ReservedStore)), limit(js.MaxStore),
 			size(clamp(max(js.ReservedMemory, js.Memory))), limit(js.MaxMemory)))
@@ -44,9 +44,9 @@ func (e Expect) limits() string {
 		value int64
 		text  func(int64) string
 	}{
-		{"store", e.Storage, size}, {"memory", e.Memory, size}, {"consumers of a stream", int64(e.Consumers), number},
-		{"max_ack_pending", int64(e.AckPending), number}, {"duplicate window", int64(e.Duplicates), period},
-		{"replicated streams and consumers", int64(e.HAAssets), number},
+		{"store", e.Storage, size}, {"memory", e.Memory, size}, {"consumers of a stream", int64(e.Consumers), decimal},
+		{"max_ack_pending", int64(e.AckPending), decimal}, {"duplicate window", int64(e.Duplicates), period},
+		{"replicated streams and consumers", int64(e.HAAssets), decimal},
 	} {
 		if n.value > 0 {
 			want += fmt.Sprintf(", %s >= %s", n.what, n.text(n.value))
@@ -57,7 +57,7 @@ func (e Expect) limits() string {
 
 // room asks whether what is needed fits below a limit. What is taken may already be what the space has reserved: that both fit side by
 // side is certain only where their sum does, and that they do not only where one alone is too large.
-func (f *finding) room(what string, limit int64, taken uint64, need int64, text func(int64) string, setting string) {
+func (f *verdict) room(what string, limit int64, taken uint64, need int64, text func(int64) string, setting string) {
 	have := clamp(taken)
 	switch {
 	case limit < 0:
@@ -70,7 +70,7 @@ func (f *finding) room(what string, limit int64, taken uint64, need int64, text 
 }
 
 // most asks whether a server admits what is needed; a limit of 0 or below is none.
-func (f *finding) most(what string, limit, need int64, setting string, text func(int64) string) {
+func (f *verdict) most(what string, limit, need int64, setting string, text func(int64) string) {
 	if limit > 0 && need > limit {
 		f.fail(fmt.Sprintf("%s: at most %s", what, text(limit)),
 			fmt.Sprintf("set %s in the limits of this server's jetstream block to %s or more", setting, text(need)))
@@ -130,7 +130,7 @@ func judgeLevel(j *judging) []Result {
 
 func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-func number(n int64) string { return fmt.Sprint(n) }
+func decimal(n int64) string { return fmt.Sprint(n) }
 
 func period(n int64) string { return time.Duration(n).String() }
 

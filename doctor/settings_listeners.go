@@ -21,7 +21,7 @@ func judgeLeafs(j *judging) []Result {
 		if m.leafs == nil && (m.varz.LeafPort != 0 || len(m.varz.LeafAccounts) > 0) {
 			return "its leaf node connections are not known", Skip, j.leafzHint()
 		}
-		var f finding
+		var f verdict
 		if m.leafs != nil {
 			for _, l := range m.leafs.Leafs {
 				j.leafIn(&f, m, l.Account, "leaf node connection with "+l.Name)
@@ -47,7 +47,7 @@ func (j *judging) leafzHint() string {
 }
 
 // leafIn judges one connection by the account that it is bound to.
-func (j *judging) leafIn(f *finding, m *member, account, what string) {
+func (j *judging) leafIn(f *verdict, m *member, account, what string) {
 	switch {
 	case account == m.varz.SystemAccount:
 	case slices.Contains(j.spaceAccounts(), account):
@@ -60,7 +60,7 @@ func (j *judging) leafIn(f *finding, m *member, account, what string) {
 }
 
 // leafListener judges a listener by the accounts that could use it.
-func (j *judging) leafListener(f *finding, port int) {
+func (j *judging) leafListener(f *verdict, port int) {
 	what := fmt.Sprintf("a leaf node listener on port %d", port)
 	accounts := j.spaceAccounts()
 	if len(accounts) == 0 {
@@ -133,7 +133,7 @@ func judgeTLS(j *judging) []Result {
 		return nil
 	}
 	return j.perServing(fmt.Sprintf("certificates valid for %d days", certFail/(24*time.Hour)), func(m *member) (string, Status, string) {
-		var f finding
+		var f verdict
 		clean := "no TLS"
 		for i, c := range certs[m.ID] {
 			left := c.NotAfter.Sub(j.snap.Taken)

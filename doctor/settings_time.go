@@ -11,20 +11,20 @@ import (
 // apart anyway. Beyond it a credential minted here outlives a revocation by another clock, and a short-lived one is late or early.
 const maxSkew = time.Second
 
-// drift is by how much a server's clock is ahead of the clock here: between low and high, since nobody knows when between request and
+// skew is by how much a server's clock is ahead of the clock here: between low and high, since nobody knows when between request and
 // answer the server read it.
-type drift struct {
+type skew struct {
 	m         *member
 	low, high time.Duration
 }
 
-func (j *judging) drift(m *member) drift {
+func (j *judging) skew(m *member) skew {
 	ahead := m.varz.Now.Sub(j.snap.Taken)
-	return drift{m, ahead - m.after.After, ahead}
+	return skew{m, ahead - m.after.After, ahead}
 }
 
 // off is what is certain of a distance: above 0 ahead, below 0 behind, 0 where the round trip explains it.
-func (d drift) off(low, high time.Duration) time.Duration {
+func (d skew) off(low, high time.Duration) time.Duration {
 	switch {
 	case d.low > high:
 		return d.low - high
@@ -36,12 +36,12 @@ func (d drift) off(low, high time.Duration) time.Duration {
 
 // judgeClocks compares every clock with the one here and with the other servers'.
 func judgeClocks(j *judging) []Result {
-	var drifts []drift
+	var skews []skew
 	for _, m := range j.legible() {
-		drifts = append(drifts, j.drift(m))
+		skews = append(skews, j.skew(m))
 	}
-	norm := middle(drifts)
-	here := hereIsWrong(drifts, norm)
+	norm := middle(skews)
+	here := hereIsWrong(skews, norm)
 	var out []Result
 	if here != 0 {
 		out = append(out, Result{Status: Fail, Object: "the clock here", Want: within,
@@ -49,12 +49,12 @@ func judgeClocks(j *judging) []Result {
 			Hint: "set the clock of this machine by NTP: what is minted here is dated by it"})
 	}
 	return append(out, j.perServing(within, func(m *member) (string, Status, string) {
-		d := j.drift(m)
-		var f finding
+		d := j.skew(m)
+		var f verdict
 		if by := d.off(0, 0); here == 0 && abs(by) > maxSkew {
 			f.fail(distance(by)+" of here", hintClock)
 		}
-		if by := d.off(norm.low, norm.high); len(drifts) > 1 && abs(by) > maxSkew {
+		if by := d.off(norm.low, norm.high); len(skews) > 1 && abs(by) > maxSkew {
 			f.fail(distance(by)+" of "+norm.m.Name, hintClock)
 		}
 		return f.row("no difference above the limit is certain")
@@ -66,13 +66,13 @@ var within = fmt.Sprintf("clocks within %v", maxSkew)
 const hintClock = "synchronise the clock of this server by NTP: expiry, not-before and revocation are judged by it"
 
 // middle is the server whose clock is the norm: the median, of two the one closer to here.
-func middle(drifts []drift) drift {
-	if len(drifts) == 0 {
-		return drift{}
+func middle(skews []skew) skew {
+	if len(skews) == 0 {
+		return skew{}
 	}
-	sorted := slices.Clone(drifts)
-	mid := func(d drift) time.Duration { return d.low + (d.high-d.low)/2 }
-	slices.SortStableFunc(sorted, func(a, b drift) int { return cmp.Compare(mid(a), mid(b)) })
+	sorted := slices.Clone(skews)
+	mid := func(d skew) time.Duration { return d.low + (d.high-d.low)/2 }
+	slices.SortStableFunc(sorted, func(a, b skew) int { return cmp.Compare(mid(a), mid(b)) })
 	if len(sorted) == 2 && abs(mid(sorted[1])) < abs(mid(sorted[0])) {
 		return sorted[1]
 	}
@@ -80,12 +80,12 @@ func middle(drifts []drift) drift {
 }
 
 // hereIsWrong is the least distance where several servers agree among themselves and all are off the clock here, else 0.
-func hereIsWrong(drifts []drift, norm drift) time.Duration {
-	if len(drifts) < 2 {
+func hereIsWrong(skews []skew, norm skew) time.Duration {
+	if len(skews) < 2 {
 		return 0
 	}
 	var least time.Duration
-	for _, d := range drifts {
+	for _, d := range skews {
 		by := d.off(0, 0)
 		if abs(by) <= maxSkew || abs(d.off(norm.low, norm.high)) > maxSkew {
 			return 0

@@ -42,6 +42,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
+	dec.UseNumber() // settings of streams keep the numbers that the broker wrote
 	var s Snapshot
 	if err := dec.Decode(&s); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)

@@ -96,6 +96,11 @@ func (v *view) collect(s *Snapshot) {
 	join(v, s.Routez, byID, func(m *member, d *Routez) { m.routes = d })
 	join(v, s.Gatewayz, byID, func(m *member, d *Gatewayz) { m.gateways = d })
 	join(v, s.Leafz, byID, func(m *member, d *Leafz) { m.leafs = d })
+	for i := range s.Accounts {
+		a := &s.Accounts[i]
+		join(v, a.Streams, byID, func(*member, *Jsz) {})
+		join(v, a.Consumers, byID, func(*member, *Consumerz) {})
+	}
 	for _, m := range byID {
 		if m.conflict { // whose answer is whose, nobody can tell
 			m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil
@@ -105,8 +110,9 @@ func (v *view) collect(s *Snapshot) {
 
 // join hands every member the content of its answer in a round. Two that differ are a conflict.
 func join[T any](v *view, r Round[T], byID map[string]*member, set func(*member, *T)) {
-	first := map[string]string{}
-	for _, a := range r.Answers {
+	first := map[string]*Answer[T]{}
+	for i := range r.Answers {
+		a := &r.Answers[i]
 		if a.Malformed != nil {
 			v.malformed = append(v.malformed, stray{a.Server, a.Malformed})
 		}
@@ -114,11 +120,10 @@ func join[T any](v *view, r Round[T], byID map[string]*member, set func(*member,
 		if m == nil {
 			continue
 		}
-		content := a.content()
-		if was, ok := first[m.ID]; ok && was != content || a.Server != m.Server {
+		if was := first[m.ID]; was != nil && was.content() != a.content() || a.Server != m.Server {
 			m.conflict = true
 		}
-		first[m.ID] = content
+		first[m.ID] = a
 		set(m, a.Data)
 	}
 }

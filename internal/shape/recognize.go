@@ -249,11 +249,12 @@ func (s *Space) rows() error {
 
 // each calls do for every row of the topology that gives something, with the site of each profile that has it.
 func (s *Space) each(do func(*contract.Row, site)) {
+	profiles := contract.Sorted(s.c.Profiles)
 	for _, row := range s.c.Rows {
 		if row.Deny || !row.In(s.t.Name) {
 			continue
 		}
-		for _, p := range contract.Sorted(s.c.Profiles) {
+		for _, p := range profiles {
 			if row.Holds(p.Name) {
 				do(row, site{s: s, profile: p, each: row.Each, when: row.When, unbound: row.Unbound})
 			}
