@@ -326,6 +326,8 @@ func TestLiveProof(t *testing.T) {
 		{"the same, noted", leaf, doctor.Expect{Servers: 1, Proof: true}, doctor.Pass, "a leaf node connection of test to edge"},
 		{"a leaf node of another account", leaf, doctor.Expect{Servers: 1, SingleServer: true, Keys: map[string]string{"space": "AX"}}, doctor.Pass,
 			"holds: test alone"},
+		{"a server that nobody names", leaf, doctor.Expect{Servers: 2, SingleServer: true, Keys: map[string]string{"space": "AX"}}, doctor.Skip,
+			"who answered is not proven"},
 		{"a supercluster", wide, doctor.Expect{SingleServer: true}, doctor.Fail, broken},
 		{"the same, noted", wide, doctor.Expect{Proof: true}, doctor.Pass, broken},
 	} {

@@ -144,7 +144,17 @@ func (s snapshot) gone(name string) {
 type spaceJudgement struct {
 	name string
 	edit func(s snapshot)
-	want []string
+	want []string // nil: skips of some kind
+}
+
+// says is what some row of a judgement says.
+var says = map[string]string{
+	"a server gone":                 "n3 has not answered",
+	"no grant":                      "no grant",
+	"endless":                       "cut off",
+	"another space's accounts":      "does not look into the account",
+	"an answer for another account": "n1 answers for another account",
+	"a durable not told":            "2 did not answer",
 }
 
 // accounts is a row for every account, with the account's name behind it.
@@ -319,7 +329,11 @@ func consumerJudgements() []spaceJudgement {
 func blindJudgements() []spaceJudgement {
 	after := all("D011", "D031", "D032", "D033", "D034", "D035", "D036", "D037")
 	return []spaceJudgement{
-		{"a server gone", func(s snapshot) { s.gone("n3") }, slices.Concat([]string{"fail D001 - "}, after)},
+		{"a server gone", func(s snapshot) {
+			s.leader("space", "CHAT_main", "n1")
+			s.copies("space", "CHAT_main", func(_ string, st *doctor.Stream) { st.Group.Replicas[1].Offline = true })
+			s.gone("n3")
+		}, slices.Concat([]string{"fail D001 - "}, after)},
 		{"a server gone, with the only copy", func(s snapshot) {
 			s.gone("n3")
 			s.drop("authority", "EPF_main")
@@ -359,6 +373,10 @@ func blindJudgements() []spaceJudgement {
 			a.Streams.Answers, a.Streams.Refused = nil, "no grant"
 		}, nil},
 		{"endless", func(s snapshot) { s.account("callout").Streams.Endless = "cut off" }, nil},
+		{"a durable not told", func(s snapshot) {
+			in := s.inspected("space", "CHAT_main")
+			in.Consumers, in.Partial = nil, "2 did not answer"
+		}, append([]string{"skip D034 - consumer CHAT_main/fanout"}, space("D034", "D035", "D036", "D037")...)},
 		{"consumers not all told", func(s snapshot) {
 			s.inspected("space", "CHAT_main").Partial = "2 did not answer"
 		}, space("D034", "D035", "D036", "D037")},
@@ -386,9 +404,14 @@ func TestEverySpaceFaultAlone(t *testing.T) {
 		} else if len(got) == 0 || r.Count(doctor.Fail) > 0 {
 			t.Errorf("%s: got %v, want skips", f.name, got)
 		}
+		said := says[f.name] == ""
 		for _, c := range r.Checks {
 			if c.Status == doctor.Pass {
 				continue
+			}
+			said = said || strings.Contains(c.Got, says[f.name])
+			if slices.Contains(got, "fail D001 - ") && c.Status == doctor.Skip && c.Hint != "see D001" {
+				t.Errorf("%s: %s says %q to a skip that follows from D001", f.name, c.ID, c.Hint)
 			}
 			if c.Hint == "" || c.Got == "" || c.Want == "" {
 				t.Errorf("%s: %s has an empty column: %+v", f.name, c.ID, c)
@@ -398,10 +421,29 @@ func TestEverySpaceFaultAlone(t *testing.T) {
 				t.Errorf("%s: %s says to see itself", f.name, c.ID)
 			}
 		}
+		if !said {
+			t.Errorf("%s: no row says %q: %v", f.name, says[f.name], got)
+		}
 	}
 	for id := range spaceChecks {
 		if !failed[id] {
 			t.Errorf("%s: no fault makes it fire", id)
+		}
+	}
+}
+
+// TestDurableAtItsBound: a holder that acknowledges nothing more is noted, and is no failure.
+func TestDurableAtItsBound(t *testing.T) {
+	for pending, noted := range map[int]bool{999: false, 1000: true} {
+		s, e := recordedSpace(t)
+		c := snapshot{s, &e}.consumer("space", "CHAT_main", "fanout")
+		c.Config["max_ack_pending"], c.AckPending = json.Number("1000"), pending
+		r := doctor.Judge(s, floors, e)
+		got := slices.ContainsFunc(r.Checks, func(c doctor.Result) bool {
+			return c.ID == "D037" && c.Object == "consumer CHAT_main/fanout" && c.Status == doctor.Pass && c.Hint != ""
+		})
+		if got != noted || r.ExitCode() != 0 {
+			t.Errorf("%d pending: noted %v, exit %d; want %v", pending, got, r.ExitCode(), noted)
 		}
 	}
 }
