@@ -19,7 +19,7 @@ type Answer struct {
 }
 
 // Ping asks every server over $SYS.REQ.SERVER.PING.KIND and returns the answers, in the order they come: n of them, or fewer when
-// no more come within the wait.
+// no more come within the wait. Of the kinds, IDZ alone is answered without the envelope.
 func Ping(t testing.TB, nc *nats.Conn, kind, body string, n int, wait time.Duration) []Answer {
 	t.Helper()
 	sub := must(nc.SubscribeSync(nc.NewInbox()))(t)
