@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -84,7 +85,7 @@ func TestRotateStock(t *testing.T) {
 	var alice string
 	outer := t
 	t.Run("rotate", func(t *testing.T) {
-		url := stockServer(t, config)
+		url := natstest.StartStock(t, config).URL()
 		on := []string{"--dir", dir, "--server", url, "--timeout", patience.String()}
 		command(t, 0, append([]string{"rotate", "signing-key"}, on...)...)
 		alice = mintAgent(outer, dir, "alice")
@@ -98,7 +99,7 @@ func TestRotateStock(t *testing.T) {
 		wantServed(t, creds(t, url, filepath.Join(dir, "creds", "doctor.creds")))
 	})
 	t.Run("restart", func(t *testing.T) {
-		url := stockServer(t, config)
+		url := natstest.StartStock(t, config).URL()
 		for _, file := range append(gone, bob) {
 			wantRefused(t, url, file)
 		}

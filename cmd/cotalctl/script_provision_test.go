@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -85,10 +86,8 @@ func stockServerOn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: stockserver DIR CONFIG VAR")
 	}
-	bin := filepath.Join(ts.Getenv("WORK"), "bin", "nats-server")
-	if out, err := exec.Command("go", "build", "-o", bin, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
-		ts.Fatalf("build: %v\n%s", err, out)
-	}
+	bin, err := natstest.BuildStock()
+	ts.Check(err)
 	cmd := exec.Command(bin, "-c", ts.MkAbs(args[1]))
 	log, err := cmd.StderrPipe()
 	ts.Check(err)

@@ -1,50 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
-)
 
-// stockServer builds nats-server from the module and runs it on a configuration, as a process of its own, until the test ends.
-func stockServer(t *testing.T, config string) (url string) {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "nats-server")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), bin, "-c", config)
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	var said []string
-	for lines := bufio.NewScanner(log); lines.Scan(); {
-		said = append(said, lines.Text())
-		if _, address, ok := strings.Cut(lines.Text(), "Listening for client connections on "); ok {
-			url = "nats://" + address
-		}
-		if strings.Contains(lines.Text(), "Server is ready") && url != "" {
-			go func() { _, _ = io.Copy(io.Discard, log) }()
-			return url
-		}
-	}
-	t.Fatalf("server ended:\n%s", strings.Join(said, "\n"))
-	return ""
-}
+	"github.com/cotalctl/cotalctl/internal/natstest"
+)
 
 // creds connects with a .creds file that the tool wrote.
 func creds(t testing.TB, url, file string) *nats.Conn {
@@ -95,7 +60,7 @@ func TestStockServer(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url := stockServer(t, config)
+	url := natstest.StartStock(t, config).URL()
 	on := func(want int, args ...string) string {
 		t.Helper()
 		out, _ := command(t, want, append(args, "--dir", dir, "--server", url, "-o", "json")...)

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/internal/embedded"
+	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -33,45 +33,48 @@ func anyPort(t *testing.T, d *trust.Dir) string {
 // TestStockServerHoldsDirectory: wherever a stock server listens, no second broker starts on its stores; killed, it leaves
 // them to the next, and it does not start beside an embedded one.
 func TestStockServerHoldsDirectory(t *testing.T) {
-	bin := build(t)
 	d := newDir(t)
 	account(t, d, "main", nil)
 	config, me := anyPort(t, d), user(t, d, "main")
 	for _, tidy := range []bool{false, true} { // kill -9, then SIGTERM
-		s := run(t, bin, config)
+		s := natstest.StartStock(t, config)
 		found(t, d, s)
 		_, err := embedded.Start(bounded(t), embedded.Options{Dir: d, Silent: true})
 		var running *embedded.RunningError
-		if !errors.As(err, &running) || running.Running.URL != s.url {
-			t.Errorf("embedded: got %v, want the server at %s", err, s.url)
+		if !errors.As(err, &running) || running.Running.URL != s.URL() {
+			t.Errorf("embedded: got %v, want the server at %s", err, s.URL())
 		}
 		if tidy {
-			s.term(t)
+			s.Stop()
 		} else {
-			s.kill(t)
+			s.Kill()
 		}
 		if n := len(claimFiles(t, d)); n == 0 {
 			t.Error("the server left no file: nothing stale was judged")
 		}
-		beside(t, bin, config, d, me)
+		beside(t, config, d, me)
 	}
 }
 
 // found waits until the server is known by its files: it writes the ports file a moment after it is ready.
-func found(t *testing.T, d *trust.Dir, s *stockServer) {
+func found(t *testing.T, d *trust.Dir, s *natstest.Process) {
 	t.Helper()
 	held, running, err := d.AcquireBroker(bounded(t), patience)
-	if held != nil || running == nil || running.URL != s.url || running.PID != s.cmd.Process.Pid || running.ServerID == "" {
-		t.Fatalf("acquire: got %v, %+v, %v, want the server at %s", held, running, err, s.url)
+	if held != nil || running == nil || running.URL != s.URL() || running.PID != s.PID() || running.ServerID == "" {
+		t.Fatalf("acquire: got %v, %+v, %v, want the server at %s", held, running, err, s.URL())
 	}
 }
 
 // beside runs an embedded broker for a while, and shows that no stock server starts beside it.
-func beside(t *testing.T, bin, config string, d *trust.Dir, me nats.Option) {
+func beside(t *testing.T, config string, d *trust.Dir, me nats.Option) {
 	t.Helper()
 	e, err := embedded.Start(bounded(t), embedded.Options{Dir: d, Config: trust.ServerOptions{Port: -1}})
 	if err != nil {
 		t.Fatalf("after the stock server: %v", err)
+	}
+	bin, err := natstest.BuildStock()
+	if err != nil {
+		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(bounded(t), bin, "-c", config).CombinedOutput()
 	var exit *exec.ExitError
@@ -96,15 +99,4 @@ func claimFiles(t *testing.T, d *trust.Dir) []string {
 		t.Fatal(err)
 	}
 	return files
-}
-
-// term ends the process in order.
-func (s *stockServer) term(t *testing.T) {
-	t.Helper()
-	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
-	defer timer.Stop()
-	_ = s.cmd.Wait()
 }

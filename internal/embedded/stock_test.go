@@ -1,128 +1,67 @@
 package embedded_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
-	"io"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 
+	"github.com/cotalctl/cotalctl/internal/natstest"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
-// stockServer is a nats-server built from the module, in a process of its own.
-type stockServer struct {
-	cmd *exec.Cmd
-	url string
-}
-
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "nats-server")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return bin
-}
-
-func run(t *testing.T, bin, config string) *stockServer {
-	t.Helper()
-	s := &stockServer{cmd: exec.CommandContext(t.Context(), bin, "-c", config)}
-	log, err := s.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.kill(t) })
-	var said []string
-	lines := bufio.NewScanner(log)
-	for lines.Scan() {
-		said = append(said, lines.Text())
-		if _, address, ok := strings.Cut(lines.Text(), "Listening for client connections on "); ok {
-			s.url = "nats://" + address
-		}
-		if strings.Contains(lines.Text(), "Server is ready") && s.url != "" {
-			go func() { _, _ = io.Copy(io.Discard, log) }()
-			return s
-		}
-	}
-	t.Fatalf("server ended:\n%s", strings.Join(said, "\n"))
-	return nil
-}
-
-// kill ends the process as kill -9 does.
-func (s *stockServer) kill(t *testing.T) {
-	t.Helper()
-	if s.cmd.ProcessState != nil {
-		return
-	}
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
-	_ = s.cmd.Wait()
-}
-
 func TestStockServer(t *testing.T) {
-	bin := build(t)
-	t.Run("push and kill", func(t *testing.T) { pushAndKill(t, bin) })
-	t.Run("restart with an older configuration", func(t *testing.T) { keepNewer(t, bin) })
+	t.Run("push and kill", pushAndKill)
+	t.Run("restart with an older configuration", keepNewer)
 }
 
-func pushAndKill(t *testing.T, bin string) {
-	t.Helper()
+func pushAndKill(t *testing.T) {
 	d := newDir(t)
 	account(t, d, "main", nil)
 	config := writeConfig(t, d)
-	s := run(t, bin, config)
-	if n := store(t, connect(t, s.url, user(t, d, "main"))); n != 1 {
+	s := natstest.StartStock(t, config)
+	if n := store(t, connect(t, s.URL(), user(t, d, "main"))); n != 1 {
 		t.Errorf("%d messages, want 1", n)
 	}
 
 	late := account(t, d, "late", nil) // not in the configuration: it must be pushed
 	// The server asks its cluster for an account that it does not know, for about two seconds.
-	if _, err := nats.Connect(s.url, user(t, d, "late"), nats.Timeout(patience)); !errors.Is(err, nats.ErrAuthorization) {
+	if _, err := nats.Connect(s.URL(), user(t, d, "late"), nats.Timeout(patience)); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("before the push: got %v, want %v", err, nats.ErrAuthorization)
 	}
-	pusher := systemConn(t, d, s.url)
+	pusher := systemConn(t, d, s.URL())
 	push(t, pusher, late.JWT)
-	if n := store(t, connect(t, s.url, user(t, d, "late"))); n != 1 {
+	if n := store(t, connect(t, s.URL(), user(t, d, "late"))); n != 1 {
 		t.Errorf("pushed account: %d messages, want 1", n)
 	}
 	updated := account(t, d, "late", func(c *jwt.AccountClaims) { c.Limits.Conn = 7 })
 	push(t, pusher, updated.JWT)
 
-	s.kill(t)
-	s = run(t, bin, config) // the very configuration, which knows nothing of the pushed account
+	s.Kill()
+	s.Restart() // the very configuration, which knows nothing of the pushed account
 	for space, want := range map[string]uint64{"main": 2, "late": 2} {
-		if n := store(t, connect(t, s.url, user(t, d, space))); n != want {
+		if n := store(t, connect(t, s.URL(), user(t, d, space))); n != want {
 			t.Errorf("%s after kill and restart: %d messages, want %d", space, n, want)
 		}
 	}
-	if got := lookup(t, systemConn(t, d, s.url), late.Public); got != updated.JWT {
+	if got := lookup(t, systemConn(t, d, s.URL()), late.Public); got != updated.JWT {
 		t.Error("after kill and restart the pushed update is lost")
 	}
 }
 
 // keepNewer: a restart with a configuration written before an update keeps the update.
-func keepNewer(t *testing.T, bin string) {
-	t.Helper()
+func keepNewer(t *testing.T) {
 	d := newDir(t)
 	account(t, d, "main", nil)
 	config := writeConfig(t, d)
-	s := run(t, bin, config)
+	s := natstest.StartStock(t, config)
 	updated := account(t, d, "main", func(c *jwt.AccountClaims) { c.Limits.Conn = 7 })
-	push(t, systemConn(t, d, s.url), updated.JWT)
-	s.kill(t)
-	s = run(t, bin, config)
-	if got := lookup(t, systemConn(t, d, s.url), updated.Public); got != updated.JWT {
+	push(t, systemConn(t, d, s.URL()), updated.JWT)
+	s.Kill()
+	s.Restart()
+	if got := lookup(t, systemConn(t, d, s.URL()), updated.Public); got != updated.JWT {
 		t.Error("the older account of the configuration replaced the pushed one")
 	}
 }

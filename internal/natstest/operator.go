@@ -18,6 +18,7 @@ type operator struct {
 	claims   *jwt.OperatorClaims
 	resolver *server.MemAccResolver
 	system   *Account
+	accounts []*Account // in the order of their making
 }
 
 func newOperator(t testing.TB) *operator {
@@ -52,6 +53,7 @@ func (o *operator) account(t testing.TB, name string, edit ...func(*jwt.AccountC
 		f(a.Claims)
 	}
 	a.store(t)
+	o.accounts = append(o.accounts, a)
 	return a
 }
 
@@ -82,19 +84,25 @@ func (a *Account) User(t testing.TB, perms jwt.Permissions, edit ...func(*jwt.Us
 // as an empty list.
 func (a *Account) Rewrite(t testing.TB, c Creds, edit func(nats map[string]any)) Creds {
 	t.Helper()
-	parts := strings.Split(c.JWT, ".")
+	return Creds{Seed: c.Seed, JWT: resign(t, c.JWT, a.Key, func(claims map[string]any) { edit(claims["nats"].(map[string]any)) })}
+}
+
+// resign signs a JWT again after edit has changed its claims.
+func resign(t testing.TB, token string, key nkeys.KeyPair, edit func(claims map[string]any)) string {
+	t.Helper()
+	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		t.Fatalf("user JWT: got %d parts, want 3", len(parts))
+		t.Fatalf("JWT: got %d parts, want 3", len(parts))
 	}
 	var claims map[string]any
 	if err := json.Unmarshal(must(base64.RawURLEncoding.DecodeString(parts[1]))(t), &claims); err != nil {
-		t.Fatalf("user JWT: %v", err)
+		t.Fatalf("JWT: %v", err)
 	}
-	edit(claims["nats"].(map[string]any))
+	edit(claims)
 	parts[1] = base64.RawURLEncoding.EncodeToString(must(json.Marshal(claims))(t))
-	sig := must(a.Key.Sign([]byte(parts[0] + "." + parts[1])))(t)
+	sig := must(key.Sign([]byte(parts[0] + "." + parts[1])))(t)
 	parts[2] = base64.RawURLEncoding.EncodeToString(sig)
-	return Creds{JWT: strings.Join(parts, "."), Seed: c.Seed}
+	return strings.Join(parts, ".")
 }
 
 // Creds is a user JWT with its seed.

@@ -1,9 +1,6 @@
 package natstest
 
 import (
-	"fmt"
-	"net"
-	"net/url"
 	"testing"
 	"time"
 
@@ -31,30 +28,6 @@ func Start(t testing.TB, edit ...func(*server.Options)) *Server {
 	t.Helper()
 	o := newOperator(t)
 	return o.start(t, o.account(t, "APP"), edit...)
-}
-
-// StartCluster runs n servers that form one cluster with one operator, and returns when they have a JetStream leader.
-func StartCluster(t testing.TB, n int, edit ...func(*server.Options)) []*Server {
-	t.Helper()
-	o := newOperator(t)
-	app := o.account(t, "APP")
-	ports := freePorts(t, n)
-	out := make([]*Server, n)
-	for i := range n {
-		out[i] = o.start(t, app, append([]func(*server.Options){func(opts *server.Options) {
-			opts.ServerName = fmt.Sprintf("n%d", i+1)
-			opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}
-			for _, p := range ports {
-				opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", p)})
-			}
-		}}, edit...)...)
-	}
-	inner := make([]*server.Server, len(out))
-	for i, s := range out {
-		inner[i] = s.Server
-	}
-	AwaitLeader(t, inner)
-	return out
 }
 
 func (o *operator) start(t testing.TB, app *Account, edit ...func(*server.Options)) *Server {
@@ -109,42 +82,15 @@ func (s *Server) UpdateAccount(t testing.TB, a *Account, edit func(*jwt.AccountC
 // Connect opens a nats.go connection that is closed with the test. Asynchronous errors are dropped unless opts set a handler.
 func (s *Server) Connect(t testing.TB, c Creds, opts ...nats.Option) *nats.Conn {
 	t.Helper()
+	return connect(t, s.URL(), c, opts...)
+}
+
+func connect(t testing.TB, url string, c Creds, opts ...nats.Option) *nats.Conn {
+	t.Helper()
 	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
-	nc := must(nats.Connect(s.URL(), append([]nats.Option{c.Option(), quiet}, opts...)...))(t)
+	nc := must(nats.Connect(url, append([]nats.Option{c.Option(), quiet}, opts...)...))(t)
 	t.Cleanup(nc.Close)
 	return nc
-}
-
-// freePorts returns ports that were free a moment ago: a JetStream cluster needs the addresses of its routes before it starts.
-func freePorts(t testing.TB, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
-}
-
-// AwaitLeader returns once one server leads JetStream and knows all of them as its peers.
-func AwaitLeader(t testing.TB, servers []*server.Server) {
-	t.Helper()
-	deadline := time.After(ready)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		for _, s := range servers {
-			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
-				return
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("no JetStream leader with %d peers within %v", len(servers), ready)
-		}
-	}
 }
 
 // SetControlLine changes max_control_line of the running server for the clients that connect next.
