@@ -105,7 +105,7 @@ func newGathering(nc *nats.Conn, o Options) *gathering {
 		Accounts:   []AccountView{},
 	}
 	for _, a := range o.Accounts {
-		g.snap.Accounts = append(g.snap.Accounts, AccountView{Name: a.Name, Key: a.Key})
+		g.snap.Accounts = append(g.snap.Accounts, newAccountView(a))
 	}
 	return g
 }
@@ -255,7 +255,19 @@ func (g *gathering) take(ctx context.Context, m *nats.Msg) {
 	if r == round(&g.snap.Varz) {
 		g.prove(ctx)
 	}
+	g.follow(r)
 	g.progress()
+}
+
+// follow sends what an answer calls for: further pages of it.
+func (g *gathering) follow(r round) {
+	for i := range g.snap.Accounts {
+		for _, next := range g.snap.Accounts[i].more(r) {
+			if err := g.ask(next); err != nil {
+				next.refuse(Explain(err))
+			}
+		}
+	}
 }
 
 func (g *gathering) full() bool {

@@ -17,6 +17,9 @@ type Floors struct {
 type Expect struct {
 	Servers  int            // servers of the connection's cluster; 0: the answers must prove their own completeness
 	Clusters map[string]int // the same for each further cluster by name
+
+	Accounts       []ExpectAccount // of those that were looked into
+	SystemProfiles []string        // profiles of the contract that stand in the system account
 }
 
 // judging is what a check reads.
@@ -35,7 +38,7 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), accountChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }

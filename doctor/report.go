@@ -34,6 +34,7 @@ type Result struct {
 	Title  string  `json:"title"`
 	Status Status  `json:"status"`
 	Server *string `json:"server"` // name, or nil for a check of the whole
+	Object string  `json:"object"` // what the row is about beside a server, or ""
 	Got    string  `json:"got"`
 	Want   string  `json:"want"`
 	Hint   string  `json:"hint"` // what to do next; "" where there is nothing to do

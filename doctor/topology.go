@@ -95,6 +95,12 @@ func (v *view) collect(s *Snapshot) {
 	join(v, s.Routez, byID, func(m *member, d *Routez) { m.routes = d })
 	join(v, s.Gatewayz, byID, func(m *member, d *Gatewayz) { m.gateways = d })
 	join(v, s.Leafz, byID, func(m *member, d *Leafz) { m.leafs = d })
+	for _, a := range s.Accounts {
+		join(v, a.Accountz, byID, func(*member, *Accountz) {})
+		for _, p := range a.Connz {
+			join(v, *p, byID, func(*member, *Connz) {})
+		}
+	}
 	for _, m := range byID {
 		if m.conflict { // whose answer is whose, nobody can tell
 			m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil
