@@ -177,9 +177,9 @@ func limits(l *jwt.OperatorLimits) map[string]int64 {
 
 // ExpectAccount is what an account is known to be.
 type ExpectAccount struct {
-	Name   string // as the contract's topology calls it
-	Key    string // public key
-	Claims Claims // of its JWT; without SHA256 only what it declares is known: its grants and settings
+	Name   string   // as the contract's topology calls it
+	Key    string   // public key
+	Claims Claims   // of its JWT; without SHA256 only what it declares is known: its grants and settings
 	Known  []string // its signing keys whose seeds, or records of a scope, are kept
 }
 
