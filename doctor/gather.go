@@ -31,6 +31,7 @@ type Options struct {
 	TLS      *tls.Config    // of these dials, for servers that require TLS; nil: the system's certificate authorities
 	// Addresses are where servers are reached from here, by name, where what they say of themselves does not hold here.
 	Addresses map[string]string
+	Active    *Active // nil: nothing is tried
 	// Progress, which may be nil, hears how many of the servers known so far have answered everything, and what is awaited.
 	Progress func(done, known int, what string)
 	Now      func() time.Time // the clock here; nil: time.Now
@@ -62,6 +63,7 @@ func Gather(ctx context.Context, nc *nats.Conn, o Options) (*Snapshot, error) {
 	if err != nil && bounded.Err() == nil {
 		return nil, fmt.Errorf("gather: %w", err)
 	}
+	g.try(ctx)
 	g.finish()
 	return g.snap, nil
 }

@@ -20,6 +20,7 @@ type Expect struct {
 
 	Accounts       []ExpectAccount // of those that were looked into
 	SystemProfiles []string        // profiles of the contract that stand in the system account
+	Credentials    []Credential    // files that the operator keeps
 }
 
 // judging is what a check reads.
@@ -38,7 +39,7 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks(), accountChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), accountChecks(), credentialChecks(), activeChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }

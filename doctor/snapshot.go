@@ -22,6 +22,7 @@ type Snapshot struct {
 	Gatewayz    Round[Gatewayz] `json:"gatewayz"`
 	Leafz       Round[Leafz]    `json:"leafz"`
 	Identities  []Identity      `json:"identities"` // by server name and address; empty where nobody dialed
+	Proof       *Proof          `json:"proof"`      // what was tried; nil: nothing was
 	Accounts    []AccountView   `json:"accounts"`   // that were looked into, in the order of the options
 }
 

@@ -1,0 +1,159 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Active is what a gathering tries beside what it asks: it changes nothing that lasts.
+type Active struct {
+	// Connect connects to an address with the largest credential, hangs up, and returns the id of the server that let it in: a client
+	// library may try another one that it has heard of. nil: not tried.
+	Connect func(ctx context.Context, address string) (server string, err error)
+	Line    int // bytes of that CONNECT line
+	// Schedule arms a message schedule in a scratch stream and waits until it fires, then removes the stream; it returns how long
+	// after its time the message came. nil: not tried.
+	Schedule func(ctx context.Context) (late time.Duration, err error)
+	Timeout  time.Duration // of all of it; 0: DefaultActiveTimeout
+}
+
+// DefaultActiveTimeout bounds what is tried when [Active] states no other: a schedule's time is in whole seconds.
+const DefaultActiveTimeout = 10 * time.Second
+
+// Proof is what became of what was tried.
+type Proof struct {
+	Line     int            `json:"connect_bytes"` // of the CONNECT line; 0: not tried
+	Connects []ConnectProof `json:"connects"`      // by server name
+	Schedule *ScheduleProof `json:"schedule"`      // nil: not tried
+}
+
+// ConnectProof is one connect with the largest credential.
+type ConnectProof struct {
+	Of      string `json:"of"` // server id
+	Address string `json:"address"`
+	Tried          // whether it worked
+}
+
+// ScheduleProof is one schedule.
+type ScheduleProof struct {
+	Late time.Duration `json:"late_ns"`
+	Tried
+}
+
+// Tried is whether something worked.
+type Tried struct {
+	Error string `json:"error"` // what went wrong, or ""
+	Blind bool   `json:"blind"` // that proves nothing: the server was not reached, or took too long
+}
+
+// tried is the outcome of an attempt. A timeout is no refusal.
+func tried(err error) Tried {
+	t := Tried{Error: Explain(err)}
+	for _, unseen := range []error{nats.ErrTimeout, nats.ErrNoServers, context.DeadlineExceeded, context.Canceled, syscall.ECONNREFUSED} {
+		t.Blind = t.Blind || errors.Is(err, unseen)
+	}
+	t.Blind = t.Blind || err != nil && timedOut(err)
+	return t
+}
+
+// try carries out what o asks for, once it is known who answers: a credential is shown to no server to which no connection of the
+// connection's own server leads, and at no address where another server is.
+func (g *gathering) try(ctx context.Context) {
+	if g.o.Active == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(g.o.Active.Timeout, DefaultActiveTimeout))
+	defer cancel()
+	proof := &Proof{Line: g.o.Active.Line, Connects: []ConnectProof{}}
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	for _, m := range newView(g.snap).members {
+		address := g.proven(m)
+		if g.o.Active.Connect == nil || address == "" {
+			continue
+		}
+		wait.Go(func() {
+			server, err := g.o.Active.Connect(ctx, address)
+			if err == nil && server != m.ID {
+				err = fmt.Errorf("server %s let it in, not %s", server, m.ID)
+			}
+			c := ConnectProof{Of: m.ID, Address: address, Tried: tried(err)}
+			mu.Lock()
+			defer mu.Unlock()
+			proof.Connects = append(proof.Connects, c)
+		})
+	}
+	if g.o.Active.Schedule != nil {
+		wait.Go(func() {
+			late, err := g.o.Active.Schedule(ctx)
+			proof.Schedule = &ScheduleProof{Late: late, Tried: tried(err)}
+		})
+	}
+	wait.Wait()
+	slices.SortFunc(proof.Connects, func(a, b ConnectProof) int { return compareText(a.Of, b.Of) })
+	g.snap.Proof = proof
+}
+
+// proven is an address at which a member was found, or "".
+func (g *gathering) proven(m *member) string {
+	if why, _ := m.unreadable(); why != "" {
+		return ""
+	}
+	for _, id := range g.snap.Identities {
+		if id.Of == m.ID && id.Found.ID == m.ID {
+			return id.Address
+		}
+	}
+	return ""
+}
+
+// The checks of what was tried.
+func activeChecks() []check {
+	return []check{
+		{"D050", "CONNECT proof", judgeConnects},
+		{"D051", "schedule fires", judgeSchedule},
+	}
+}
+
+func judgeConnects(j *judging) []Result {
+	p := j.snap.Proof
+	if p == nil || p.Line == 0 {
+		return nil
+	}
+	return j.perServer(fmt.Sprintf("it takes a CONNECT line of %d bytes", p.Line), func(m *member) (string, Status, string) {
+		i := slices.IndexFunc(p.Connects, func(c ConnectProof) bool { return c.Of == m.ID })
+		if i < 0 {
+			return "not tried, since no address leads to it", Skip, "see " + idIdentity
+		}
+		return p.Connects[i].verdict("connected at "+p.Connects[i].Address, "its log says why; max_control_line is what bounds the line")
+	})
+}
+
+func judgeSchedule(j *judging) []Result {
+	if j.snap.Proof == nil || j.snap.Proof.Schedule == nil {
+		return nil
+	}
+	s := j.snap.Proof.Schedule
+	r := Result{Want: "a message that was scheduled comes"}
+	r.Got, r.Status, r.Hint = s.verdict(fmt.Sprintf("fired %s after its time", s.Late.Round(time.Millisecond)),
+		"schedules need JetStream's API level 2 on every server, and a leader of the stream")
+	return []Result{r}
+}
+
+func (t Tried) verdict(worked, hint string) (string, Status, string) {
+	switch {
+	case t.Error == "":
+		return worked, Pass, ""
+	case t.Blind:
+		return t.Error, Skip, "run it again, with a larger --timeout; " + hint
+	}
+	return t.Error, Fail, hint
+}

@@ -1,0 +1,74 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/natstest"
+)
+
+// TestConnectProof: the credential of 20,000 bytes is let in by the servers that take its line, and by no other.
+func TestConnectProof(t *testing.T) {
+	servers := natstest.StartCluster(t, 3, func(o *server.Options) {
+		if o.ServerName == "n2" {
+			o.MaxControlLine = 16384
+		}
+	})
+	awaitMesh(t, servers)
+	large := servers[0].User(t, jwt.Permissions{}, func(u *jwt.UserClaims) { u.Name = strings.Repeat("x", 15000) })
+	active := &doctor.Active{
+		Line: len(large.JWT) + 261,
+		Connect: func(_ context.Context, address string) (string, error) {
+			nc, err := nats.Connect("nats://"+address, large.Option(), nats.NoReconnect(), nats.IgnoreDiscoveredServers())
+			if err != nil {
+				return "", err
+			}
+			defer nc.Close()
+			return nc.ConnectedServerId(), nil
+		},
+	}
+	snap := gather(t, doctorUser(t, servers[0]), doctor.Options{Timeout: time.Minute, Identify: true, Active: active})
+	r := doctor.Judge(snap, doctor.Floors{}, doctor.Expect{})
+	if diff := cmp.Diff([]string{"fail D050 n2"}, brief(r)); diff != "" || r.ExitCode() != 3 {
+		t.Errorf("exit %d: %s\n%+v", r.ExitCode(), diff, snap.Proof)
+	}
+	proven := 0
+	for _, c := range r.Checks {
+		if c.ID == "D050" && c.Status == doctor.Pass {
+			proven++
+		}
+	}
+	if proven != 2 {
+		t.Errorf("got %d servers that take the line, want 2", proven)
+	}
+}
+
+func TestScheduleProof(t *testing.T) {
+	s := natstest.Start(t)
+	for _, tt := range []struct {
+		name string
+		err  error
+		want []string
+		code int
+	}{
+		{"fires", nil, []string{}, 0},
+		{"never fires", errors.New("no message in the stream"), []string{"fail D051 -"}, 3},
+		{"no answer in time", context.DeadlineExceeded, []string{"skip D051 -"}, 1},
+	} {
+		active := &doctor.Active{Schedule: func(context.Context) (time.Duration, error) { return 7 * time.Millisecond, tt.err }}
+		snap := gather(t, doctorUser(t, s), doctor.Options{Timeout: time.Minute, Active: active})
+		r := doctor.Judge(snap, doctor.Floors{}, doctor.Expect{})
+		if diff := cmp.Diff(tt.want, brief(r)); diff != "" || r.ExitCode() != tt.code {
+			t.Errorf("%s: exit %d: %s", tt.name, r.ExitCode(), diff)
+		}
+	}
+}
