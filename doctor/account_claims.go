@@ -22,8 +22,8 @@ func judgeResolvers(j *judging) []Result {
 			r.Status, r.Got, r.Hint = Skip, l.Refused, hintCredential
 		case l.Endless != "" || j.snap.Interrupted != "":
 			r.Status, r.Got, r.Hint = Skip, strings.Join(nonEmpty(l.Endless, j.snap.Interrupted), "; "), "run again"
-		case len(l.Copies) == 0: // a resolver that only caches listens and does not answer
-			continue
+		case len(l.Copies) == 0:
+			r.Status, r.Got, r.Hint = Skip, "no resolver answered in time", "raise --timeout; see whether the servers are overloaded"
 		default:
 			r.Got, r.Status, r.Hint = j.copies(c)
 		}
@@ -176,7 +176,7 @@ func judgeUsable(j *judging) []Result {
 		func(c *accountCase, m *member, a *Accountz) (string, Status, string) {
 			const renew = "sign the account anew and push it; its users are disconnected"
 			switch {
-			case a == nil && c.absence() == idUsable:
+			case a == nil && c.absence() == idUsable && c.unfound(m.ID):
 				return "the account is not there: its JWT expired at " + stamp(c.want.Expires), Fail, renew
 			case a == nil:
 				return "the account is not there", Skip, "see " + idAccountJWT

@@ -71,6 +71,13 @@ func knownAccounts(system string) doctor.Expect {
 	return e
 }
 
+// expiredAccounts is a directory whose space's JWT has come to its end since.
+func expiredAccounts(e doctor.Expect) doctor.Expect {
+	e.Accounts = slices.Clone(e.Accounts)
+	e.Accounts[0].Claims.Expires = issuedAt
+	return e
+}
+
 // accountFaults change what n2 holds or who is connected to it.
 func accountFaults(healthy *doctor.Snapshot) []fault {
 	known := knownAccounts(healthy.Varz.Answers[0].Data.SystemAccount)
@@ -124,7 +131,19 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 			addAccounts(s)
 			a := &s.Accounts[0].Accountz.Answers[1]
 			a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "Account ASPACE does not exist"}
+			s.Accounts[0].Connz[0].Answers[1].Data = &doctor.Connz{Unknown: true}
 		}, known, list("fail D021 n2", "skip D023 n2", "skip D024 n2", "skip D025 n2", "skip D026 n2", "skip D027 n2"), ""},
+		{"account: not looked for", func(s *doctor.Snapshot) {
+			addAccounts(s)
+			a := &s.Accounts[0].Accountz.Answers[1]
+			a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "Account ASPACE does not exist"}
+		}, known, list("skip D021 n2", "skip D023 n2", "skip D024 n2", "skip D025 n2", "skip D026 n2", "skip D027 n2"), ""},
+		{"account: not there, since the JWT has expired", func(s *doctor.Snapshot) {
+			addAccounts(s)
+			a := &s.Accounts[0].Accountz.Answers[1]
+			a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "Account ASPACE does not exist"}
+			s.Accounts[0].Connz[0].Answers[1].Data = &doctor.Connz{Unknown: true}
+		}, expiredAccounts(known), list("skip D021 n2", "skip D023 n2", "skip D024 n2", "skip D025 n2", "fail D026 n2", "skip D027 n2"), ""},
 		{"account: an error", func(s *doctor.Snapshot) {
 			addAccounts(s)
 			a := &s.Accounts[0].Accountz.Answers[1]

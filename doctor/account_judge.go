@@ -174,6 +174,15 @@ func (r *Round[T]) unheard(what, id string) (why, hint string) {
 	return "no answer to " + what, "raise --timeout; see whether the server is overloaded"
 }
 
+// unfound reports whether a server looked for the account and did not find it.
+func (c *accountCase) unfound(id string) bool {
+	if len(c.Connz) == 0 {
+		return false
+	}
+	page, _ := c.Connz[0].good(id)
+	return page != nil && page.Unknown
+}
+
 // leafNode reports whether a server stands outside the clusters and connects to one.
 func (m *member) leafNode(v *view) bool {
 	return m.varz != nil && len(m.varz.LeafAccounts) > 0 && m.Cluster != v.home
@@ -189,8 +198,10 @@ func (c *accountCase) absence() string {
 
 func judgeAccountJWT(j *judging) []Result {
 	return j.perAccount(idAccountJWT, "the same JWT everywhere", anyAccount,
-		func(c *accountCase, _ *member, a *Accountz) (string, Status, string) {
+		func(c *accountCase, m *member, a *Accountz) (string, Status, string) {
 			switch {
+			case a == nil && !c.unfound(m.ID):
+				return "no client of the account has come to this server yet", Skip, "grant CONNZ: with it the server looks for the account"
 			case a == nil && c.absence() != idAccountJWT:
 				return "the account is not there", Skip, "see " + c.absence()
 			case a == nil:

@@ -25,9 +25,9 @@ type Copy struct {
 	Malformed *Malformed `json:"malformed,omitempty"`
 }
 
-// A resolver in memory answers no LOOKUP, so nobody knows how many answers there are: none is awaited. They are complete when the
-// requests that were sent later are, see [AccountView.rounds].
-func (l *Lookup) answered(string) bool { return true }
+// A resolver in memory answers no LOOKUP, so nobody knows how many answers there are: one is awaited, or the word that nobody listens.
+// The others are there when the answers to requests that were sent later are, see [AccountView.rounds].
+func (l *Lookup) answered(string) bool { return len(l.Copies) > 0 }
 
 func (l *Lookup) subject() string   { return l.Subject }
 func (l *Lookup) body() []byte      { return nil }
