@@ -142,6 +142,26 @@ func exported(kind jwt.ExportType, subject string) string {
 	return "export " + kind.String() + " " + subject
 }
 
+// heed takes the contradictions in what servers say of accounts. It is for the judging: while gathering, a view is made for every answer, and
+// connections are many.
+func (v *view) heed(accounts []AccountView) {
+	byID := map[string]*member{}
+	for _, m := range v.members {
+		byID[m.ID] = m
+	}
+	for _, a := range accounts {
+		join(v, a.Accountz, byID, func(*member, *Accountz) {})
+		for _, p := range a.Connz {
+			join(v, *p, byID, func(*member, *Connz) {})
+		}
+	}
+	for _, m := range v.members {
+		if m.conflict {
+			m.forget()
+		}
+	}
+}
+
 // unloaded reports that a server answers that it holds no such account.
 func unloaded(e *APIError) bool { return e != nil && strings.Contains(e.Description, "does not exist") }
 

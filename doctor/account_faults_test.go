@@ -124,7 +124,8 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"accounts: control", addAccounts, known, list(), ""},
 		{"accounts: control, nothing known", addAccounts, nothing, list(), ""},
 		{"account: stale", held(func(c *doctor.Claims) { c.IssuedAt--; c.Others = nil }), known, list("fail D021 n2"), ""},
-		{"account: stale, nothing known", held(func(c *doctor.Claims) { c.IssuedAt--; c.Revocations = nil }), nothing, list("fail D021 n2", "skip D024 n2"), ""},
+		{"account: stale, nothing known", held(func(c *doctor.Claims) { c.IssuedAt--; c.Revocations = nil }), nothing,
+			list("fail D021 n2", "skip D024 n2"), ""},
 		{"account: without a JWT", space(func(a *doctor.Accountz) { a.Claims = nil }), known,
 			list("fail D021 n2", "skip D023 n2", "skip D024 n2", "skip D025 n2"), ""},
 		{"account: not there", func(s *doctor.Snapshot) {
@@ -156,7 +157,8 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"account: connections not shown", func(s *doctor.Snapshot) {
 			addAccounts(s)
 			s.Accounts[1].Connz[0].Answers, s.Accounts[1].Connz[0].Refused = nil, "no grant"
-		}, known, list("skip D019 n1", "skip D019 n2", "skip D019 n3", "skip D024 n1", "skip D024 n2", "skip D024 n3", "skip D027 n1", "skip D027 n2", "skip D027 n3"), ""},
+		}, known, list("skip D019 n1", "skip D019 n2", "skip D019 n3",
+			"skip D024 n1", "skip D024 n2", "skip D024 n3", "skip D027 n1", "skip D027 n2", "skip D027 n3"), ""},
 		{"account: more connections than are read", func(s *doctor.Snapshot) {
 			addAccounts(s)
 			s.Accounts[0].Connz[0].Answers[1].Data.Total = 5000
@@ -189,32 +191,41 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		}), known, list("fail D022 -"), ""},
 		{"resolver: one answer too many", copies(func(l *doctor.Lookup) { l.Copies[0].Count = 4 }), known, list("fail D022 -"), ""},
 		{"resolver: none holds it", copies(func(l *doctor.Lookup) { l.Copies = []doctor.Copy{{Count: 3}} }), known, list("fail D022 -"), ""},
-		{"resolver: one holds none", copies(func(l *doctor.Lookup) { l.Copies[0].Count = 2; l.Copies = append(l.Copies, doctor.Copy{Count: 1}) }), known, list(), ""},
+		{"resolver: one holds none", copies(func(l *doctor.Lookup) {
+			l.Copies[0].Count = 2
+			l.Copies = append(l.Copies, doctor.Copy{Count: 1})
+		}), known, list(), ""},
 		{"resolver: in memory", copies(func(l *doctor.Lookup) {
 			l.Copies, l.Refused = nil, "no server listens for LOOKUP in the account of this credential"
 		}), known, list(), ""},
-		{"resolver: refused", copies(func(l *doctor.Lookup) { l.Copies, l.Refused = nil, "the broker refuses the publish" }), known, list("skip D022 -"), ""},
+		{"resolver: refused", copies(func(l *doctor.Lookup) { l.Copies, l.Refused = nil, "the broker refuses the publish" }), known,
+			list("skip D022 -"), ""},
 		{"claims: a mapping", held(func(c *doctor.Claims) { c.Grants = append(slices.Clone(c.Grants), "mapping c to d (100%)") }), known,
 			list("skip D021 n2", "fail D023 n2"), ""},
-		{"claims: a mapping everywhere, no JWT known", addAccounts, doctor.Expect{Servers: 3, Accounts: []doctor.ExpectAccount{{Name: "main", Key: spaceKey}}},
+		{"claims: a mapping everywhere, no JWT known", addAccounts,
+			doctor.Expect{Servers: 3, Accounts: []doctor.ExpectAccount{{Name: "main", Key: spaceKey}}},
 			list("fail D023 n1", "fail D023 n2", "fail D023 n3"), ""},
 		{"claims: a wider limit", held(func(c *doctor.Claims) { c.Limits = map[string]int64{"connections": -1} }), known,
 			list("skip D021 n2", "fail D023 n2"), ""},
 		{"claims: a narrower limit", held(func(c *doctor.Claims) { c.Limits = map[string]int64{"connections": 9} }), known, list("fail D021 n2"), ""},
 		{"claims: a mapping in force without a word", space(func(a *doctor.Accountz) { a.Mappings = []string{"a", "x"} }), known, list("fail D023 n2"), ""},
-		{"claims: an export in force without a word", space(func(a *doctor.Accountz) { a.Exports = []string{"export stream x"} }), known, list("fail D023 n2"), ""},
+		{"claims: an export in force without a word", space(func(a *doctor.Accountz) { a.Exports = []string{"export stream x"} }), known,
+			list("fail D023 n2"), ""},
 		{"revocation: not in the JWT", held(func(c *doctor.Claims) { c.Revocations = nil }), known, list("skip D021 n2", "fail D024 n2"), ""},
 		{"revocation: one of all users is as good", held(func(c *doctor.Claims) { c.Revocations = map[string]int64{"*": longGone} }), known,
 			list("fail D021 n2"), ""},
 		{"revocation: an earlier time", space(func(a *doctor.Accountz) { a.Revoked["UGONE"] = time.Unix(longGone-1, 0) }), known, list("fail D024 n2"), ""},
 		{"revocation: such a user is connected", connected(0, func(c *doctor.Connection) { c.User, c.IssuedAt = "UGONE", longGone }), known,
 			list("fail D024 n2"), ""},
-		{"revocation: and one who was made anew", connected(0, func(c *doctor.Connection) { c.User, c.IssuedAt = "UGONE", longGone+1 }), known, list(), ""},
+		{"revocation: and one who was made anew", connected(0, func(c *doctor.Connection) {
+			c.User, c.IssuedAt = "UGONE", longGone+1
+		}), known, list(), ""},
 		{"signer: an unknown one", held(func(c *doctor.Claims) { c.Signers = append(slices.Clone(c.Signers), doctor.Signer{Key: "AX"}) }), known,
 			list("skip D021 n2", "fail D025 n2"), ""},
 		{"signer: another scope", held(func(c *doctor.Claims) { c.Signers = []doctor.Signer{{Key: "ASIGNER", Scope: "x"}} }), known,
 			list("skip D021 n2", "fail D025 n2"), ""},
-		{"signer: its seed is lost", addAccounts, doctor.Expect{Servers: 3, Accounts: []doctor.ExpectAccount{{Key: spaceKey, Claims: *spaceClaims()}}},
+		{"signer: its seed is lost", addAccounts,
+			doctor.Expect{Servers: 3, Accounts: []doctor.ExpectAccount{{Key: spaceKey, Claims: *spaceClaims()}}},
 			list("fail D025 n1", "fail D025 n2", "fail D025 n3"), ""},
 		{"usable: expired", held(func(c *doctor.Claims) { c.Expires = issuedAt }), known, list("skip D021 n2", "fail D026 n2"), ""},
 		{"usable: incomplete", space(func(a *doctor.Accountz) { a.Complete = false }), known, list("fail D026 n2"), ""},

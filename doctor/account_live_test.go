@@ -173,7 +173,7 @@ func TestEveryCopyIsHeard(t *testing.T) {
 	t.Parallel()
 	servers := fullCluster(t)
 	nc := accountDoctor(t, servers[1])
-	for range 100 {
+	for range 40 {
 		s := gather(t, nc, lookInto(servers[0]))
 		for _, a := range s.Accounts {
 			if len(a.Lookup.Copies) != 1 || a.Lookup.Copies[0].Count != len(servers) {
@@ -205,7 +205,8 @@ func TestAccountFaults(t *testing.T) {
 			c.Revocations, c.Mappings = nil, jwt.Mapping{"a": []jwt.WeightedMapping{{Subject: "b"}}}
 			c.SigningKeys.Add(key, contract.FixtureSigner)
 		}, []string{"fail D021 n2", "skip D022 -", "skip D023 n2", "skip D024 n2", "skip D025 n2", "skip D027 n2"}, "undeclared: mapping a to b (100%)"},
-		{"a revocation missing", func(c *jwt.AccountClaims) { c.Revocations = nil }, []string{skipped, "skip D022 -", "fail D024 n2"}, "not revoked: user U"},
+		{"a revocation missing", func(c *jwt.AccountClaims) { c.Revocations = nil },
+			[]string{skipped, "skip D022 -", "fail D024 n2"}, "not revoked: user U"},
 		{"a mapping", func(c *jwt.AccountClaims) { c.AddMapping("a", jwt.WeightedMapping{Subject: "b"}) },
 			[]string{skipped, "skip D022 -", "fail D023 n2"}, "mapping a to b (100%)"},
 		{"an export", func(c *jwt.AccountClaims) { c.Exports.Add(&jwt.Export{Subject: "x.>", Type: jwt.Stream}) },
@@ -271,6 +272,8 @@ func TestSystemUsers(t *testing.T) {
 	perms := accountGrants()
 	all := perms
 	all.Pub.Allow = append(slices.Clone(perms.Pub.Allow), "$SYS.>")
+	requests := perms
+	requests.Pub.Allow = jwt.StringList{"$SYS.REQ.*.>"}
 	hears := perms
 	hears.Sub.Allow = jwt.StringList{">"}
 	for _, tt := range []struct {
@@ -282,9 +285,11 @@ func TestSystemUsers(t *testing.T) {
 	}{
 		{"may do anything", jwt.Permissions{}, fit, []string{"fail D019 n2"}, "(doctor) may publish every request; user"},
 		{"publishes", all, fit, []string{"fail D019 n2"}, "may publish every request"},
+		{"publishes requests", requests, fit, []string{"fail D019 n2"}, "may publish every request"},
 		{"subscribes", hears, fit, []string{"fail D019 n2"}, "may subscribe to every request"},
 		{"never expires", perms, without(func(c *jwt.UserClaims) { c.Expires = 0 }), []string{"fail D019 n2"}, "never expires"},
-		{"any connection", perms, without(func(c *jwt.UserClaims) { c.AllowedConnectionTypes = nil }), []string{"fail D019 n2"}, "may connect as LEAFNODE"},
+		{"any connection", perms, without(func(c *jwt.UserClaims) { c.AllowedConnectionTypes = nil }),
+			[]string{"fail D019 n2"}, "may connect as LEAFNODE"},
 		{"MQTT", perms, without(func(c *jwt.UserClaims) { c.AllowedConnectionTypes.Add("MQTT") }), []string{"fail D019 n2"}, "may connect as MQTT"},
 		{"bearer", perms, without(func(c *jwt.UserClaims) { c.BearerToken = true }), []string{"fail D019 n2"}, "does not show its JWT"},
 		{"no profile", perms, without(func(c *jwt.UserClaims) { c.Tags = nil }), []string{}, ""},

@@ -21,7 +21,8 @@ func TestAccountsInTheConfiguration(t *testing.T) {
 	f := natstest.StartProcesses(t, 3)
 	n1, n2 := f.Server(t, "n1"), f.Server(t, "n2")
 	nc := n1.Connect(t, f.System.User(t, accountGrants(), fit), nats.CustomInboxPrefix(inbox), nats.MaxReconnects(0))
-	o := doctor.Options{Timeout: time.Minute, Accounts: []doctor.Account{{Name: "space", Key: f.Account.PublicKey()}, {Name: "system", Key: f.System.PublicKey()}}}
+	o := doctor.Options{Timeout: time.Minute, Accounts: []doctor.Account{
+		{Name: "space", Key: f.Account.PublicKey()}, {Name: "system", Key: f.System.PublicKey()}}}
 	e := expected(t, f.Account, f.System)
 	now := f.Account.JWT(t)
 	for _, tt := range []struct {
@@ -186,8 +187,10 @@ func TestAccountsWithoutAGrant(t *testing.T) {
 	t.Parallel()
 	for grant, want := range map[string][]string{
 		"$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP": {"skip D022 -", "skip D022 -"},
-		"$SYS.REQ.SERVER.PING.CONNZ":       {"skip D019 test", "skip D021 test", "skip D023 test", "skip D024 test", "skip D024 test", "skip D025 test", "skip D026 test", "skip D027 test", "skip D027 test"},
-		"$SYS.REQ.SERVER.PING.ACCOUNTZ": {"skip D019 test", "skip D021 test", "skip D021 test", "skip D023 test", "skip D023 test", "skip D024 test", "skip D024 test",
+		"$SYS.REQ.SERVER.PING.CONNZ": {"skip D019 test", "skip D021 test",
+			"skip D023 test", "skip D024 test", "skip D024 test", "skip D025 test", "skip D026 test", "skip D027 test", "skip D027 test"},
+		"$SYS.REQ.SERVER.PING.ACCOUNTZ": {"skip D019 test", "skip D021 test", "skip D021 test",
+			"skip D023 test", "skip D023 test", "skip D024 test", "skip D024 test",
 			"skip D025 test", "skip D025 test", "skip D026 test", "skip D026 test", "skip D027 test", "skip D027 test"},
 		"": {},
 	} {

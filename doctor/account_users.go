@@ -18,7 +18,8 @@ func (c *accountCase) users(id string) (out []Connection, why, hint string) {
 		if page == nil {
 			for _, a := range p.Answers {
 				if a.Server.ID == id && a.Error != nil {
-					return out, fmt.Sprintf("error %d: %s", a.Error.Code, a.Error.Description), "the server answered CONNZ with an error; its log says why"
+					why = fmt.Sprintf("error %d: %s", a.Error.Code, a.Error.Description)
+					return out, why, "the server answered CONNZ with an error; its log says why"
 				}
 			}
 			why, hint = p.unheard("CONNZ", id)
@@ -28,7 +29,7 @@ func (c *accountCase) users(id string) (out []Connection, why, hint string) {
 		out = append(out, page.Connections...)
 	}
 	if bound := pageSize * mostPages; total > bound {
-		return out, fmt.Sprintf("only %d of %d connections were looked at", bound, total), "more are not read; list them with nats server report connections"
+		return out, fmt.Sprintf("only %d of %d connections were looked at", bound, total), "list them with nats server report connections"
 	}
 	return out, "", ""
 }

@@ -46,9 +46,8 @@ func claimsOf(token string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	sum := sha256.Sum256([]byte(token))
 	out := Claims{
-		SHA256: hex.EncodeToString(sum[:]), Key: c.Subject, Name: c.Name, Issuer: c.Issuer, IssuedAt: c.IssuedAt, Expires: c.Expires,
+		SHA256: digest(token), Key: c.Subject, Name: c.Name, Issuer: c.Issuer, IssuedAt: c.IssuedAt, Expires: c.Expires,
 		Signers: []Signer{}, Revocations: map[string]int64{}, Grants: grants(c), Settings: settings(c), Limits: limits(&c.Limits),
 		JetStream: c.Limits.IsJSEnabled(), Publish: reachOf(c.DefaultPermissions.Pub), Subscribe: reachOf(c.DefaultPermissions.Sub),
 		Others: sortedSet(nonEmpty(labeled("name", c.Name), labeled("description", c.Description), labeled("information", c.InfoURL),
@@ -58,8 +57,7 @@ func claimsOf(token string) (Claims, error) {
 	for _, key := range slices.Sorted(maps.Keys(c.SigningKeys)) {
 		s := Signer{Key: key, Publish: ReachUnset, Subscribe: ReachUnset}
 		if scope, ok := c.SigningKeys.GetScope(key); ok && scope != nil {
-			sum := sha256.Sum256([]byte(asJSON(scope)))
-			s.Scope = hex.EncodeToString(sum[:])
+			s.Scope = digest(asJSON(scope))
 			if us, ok := scope.(*jwt.UserScope); ok {
 				s.Publish, s.Subscribe = reachOf(us.Template.Pub), reachOf(us.Template.Sub)
 			}
@@ -67,6 +65,12 @@ func claimsOf(token string) (Claims, error) {
 		out.Signers = append(out.Signers, s)
 	}
 	return out, nil
+}
+
+// digest is the sha256 of a token, without the space around it.
+func digest(token string) string {
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return hex.EncodeToString(sum[:])
 }
 
 func labeled(label, text string) string {

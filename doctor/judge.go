@@ -48,6 +48,7 @@ func checks() []check {
 // same report.
 func Judge(s *Snapshot, f Floors, e Expect) *Report {
 	j := &judging{snap: s, view: newView(s), floors: f, expect: e}
+	j.view.heed(s.Accounts)
 	r := &Report{Schema: ReportSchema, Checks: []Result{}, Servers: []ReportServer{}}
 	for _, m := range j.view.members {
 		r.Servers = append(r.Servers, ReportServer{ID: m.ID, Name: m.Name, Version: m.Version})

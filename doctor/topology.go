@@ -95,18 +95,15 @@ func (v *view) collect(s *Snapshot) {
 	join(v, s.Routez, byID, func(m *member, d *Routez) { m.routes = d })
 	join(v, s.Gatewayz, byID, func(m *member, d *Gatewayz) { m.gateways = d })
 	join(v, s.Leafz, byID, func(m *member, d *Leafz) { m.leafs = d })
-	for _, a := range s.Accounts {
-		join(v, a.Accountz, byID, func(*member, *Accountz) {})
-		for _, p := range a.Connz {
-			join(v, *p, byID, func(*member, *Connz) {})
-		}
-	}
 	for _, m := range byID {
-		if m.conflict { // whose answer is whose, nobody can tell
-			m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil
+		if m.conflict {
+			m.forget()
 		}
 	}
 }
+
+// forget drops what a member said: whose answer is whose, nobody can tell.
+func (m *member) forget() { m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil }
 
 // join hands every member the content of its answer in a round. Two that differ are a conflict.
 func join[T any](v *view, r Round[T], byID map[string]*member, set func(*member, *T)) {
