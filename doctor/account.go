@@ -70,14 +70,16 @@ type accountzData struct {
 	ID     string `json:"server_id"`
 	System string `json:"system_account"`
 	Detail *struct {
-		Name      string                     `json:"account_name"`
-		Expired   bool                       `json:"expired"`
-		Complete  bool                       `json:"complete"`
-		JetStream bool                       `json:"jetstream_enabled"`
-		Leafs     int                        `json:"leafnode_connections"`
-		Clients   int                        `json:"client_connections"`
-		Mappings  map[string]json.RawMessage `json:"mappings"`
-		Exports   []struct {
+		Name      string `json:"account_name"`
+		Expired   bool   `json:"expired"`
+		Complete  bool   `json:"complete"`
+		JetStream bool   `json:"jetstream_enabled"`
+		Leafs     int    `json:"leafnode_connections"`
+		Clients   int    `json:"client_connections"`
+		Mappings  map[string][]struct {
+			Subject string `json:"subject"`
+		} `json:"mappings"`
+		Exports []struct {
 			Subject string         `json:"subject"`
 			Type    jwt.ExportType `json:"type"`
 		} `json:"exports"`
@@ -112,8 +114,10 @@ func (z *Accountz) decode(s Server, data []byte) string {
 	for key, at := range a.Revoked {
 		z.Revoked[key] = at.UTC()
 	}
-	domain := func(from string) bool { return strings.HasPrefix(from, "$JS.") && strings.HasSuffix(from, ".API.>") }
-	z.Mappings = slices.DeleteFunc(sortedSet(slices.Collect(maps.Keys(a.Mappings))), domain) // of the JetStream domain
+	z.Mappings = slices.DeleteFunc(sortedSet(slices.Collect(maps.Keys(a.Mappings))), func(from string) bool {
+		to := a.Mappings[from]
+		return len(to) == 1 && (ofDomain(from, to[0].Subject) || ofDomain(to[0].Subject, from))
+	})
 	var imports, exports []string
 	for _, i := range a.Imports {
 		if i.Account != d.System || !serversOwn(i.Subject) {
@@ -132,6 +136,16 @@ func (z *Accountz) decode(s Server, data []byte) string {
 // serversOwn reports whether every server lets every account use the subject of the system account.
 func serversOwn(subject string) bool {
 	return strings.HasPrefix(subject, "$SYS.") || strings.HasPrefix(subject, "$JS.API.")
+}
+
+// ofDomain reports whether a server maps from a subject to the other itself: for its JetStream domain, or, the other way round, for the
+// default domain of an account without JetStream.
+func ofDomain(domain, api string) bool {
+	prefix, rest, ok := strings.Cut(domain, ".API.")
+	if name, js := strings.CutPrefix(prefix, "$JS."); !ok || !js || strings.Contains(name, ".") {
+		return false
+	}
+	return api == "$JS.API."+rest || api == rest && (rest == "$KV.>" || rest == "$OBJ.>")
 }
 
 func imported(kind jwt.ExportType, subject, from string) string {

@@ -57,7 +57,7 @@ func (j *judging) copies(c *accountCase) (string, Status, string) {
 			}
 		}
 	}
-	if n := len(j.view.members); total > n {
+	if n := j.servers(); total > n {
 		faults = append(faults, fmt.Sprintf("%d answers of %d servers", total, n))
 	}
 	got := fmt.Sprintf("%d of %d answers with %s", same, total, "the wanted JWT")
@@ -76,6 +76,15 @@ func (j *judging) copies(c *accountCase) (string, Status, string) {
 		return fmt.Sprintf("%s, %d hold none", got, empty), Pass, "push it there too: such a resolver asks the others when a client comes"
 	}
 	return got, Pass, ""
+}
+
+// servers is the number of all servers of which anybody speaks, also where they are silent themselves.
+func (j *judging) servers() int {
+	n := 0
+	for _, c := range j.view.clusters {
+		n += len(c.members) + len(c.missing())
+	}
+	return n
 }
 
 // holding is the number of servers that hold a JWT.

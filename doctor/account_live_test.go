@@ -100,6 +100,9 @@ func fullCluster(t *testing.T) []*natstest.Server {
 	return servers
 }
 
+// domains gives the servers a JetStream domain, for which they map subjects themselves.
+func domains(o *server.Options) { o.JetStreamDomain = "hub" }
+
 func accountKey(t *testing.T) string { return publicKey(t, nkeys.CreateAccount) }
 func userKey(t *testing.T) string    { return publicKey(t, nkeys.CreateUser) }
 
@@ -118,7 +121,7 @@ func publicKey(t *testing.T, create func() (nkeys.KeyPair, error)) string {
 
 func TestAccountsHealthy(t *testing.T) {
 	t.Parallel()
-	for name, servers := range map[string][]*natstest.Server{"memory": natstest.StartCluster(t, 3), "full": fullCluster(t)} {
+	for name, servers := range map[string][]*natstest.Server{"memory": natstest.StartCluster(t, 3, domains), "full": fullCluster(t)} {
 		nc, app := accountDoctor(t, servers[0]), servers[0].Account
 		if _, err := servers[2].Accountz(&server.AccountzOptions{Account: app.PublicKey()}); err == nil {
 			t.Errorf("%s: n3 holds the account before anybody asked", name)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -19,14 +20,11 @@ func fanOutChecks() []check {
 // number right.
 func judgeFanOut(j *judging) []Result {
 	s, v, e := j.snap, j.view, j.expect
-	names := []string{}
-	for name := range v.clusters {
-		names = append(names, name)
-	}
 	for name := range e.Clusters {
-		names = append(names, name)
+		v.cluster(name)
 	}
-	names = slices.DeleteFunc(sortedSet(names), func(n string) bool { return n == v.home })
+	v.adopt(e)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(v.clusters)), func(n string) bool { return n == v.home })
 	out := []Result{}
 	for _, name := range append([]string{v.home}, names...) {
 		c := v.cluster(name)
@@ -140,6 +138,16 @@ func (v *view) faults(c *cluster) []string {
 		out = append(out, v.connectedFaults()...)
 	}
 	return out
+}
+
+// contradicted reports whether some answer contradicts another, or is none.
+func (v *view) contradicted() bool {
+	for _, m := range v.members {
+		if m.conflict || m.stranger {
+			return true
+		}
+	}
+	return len(v.malformed) > 0
 }
 
 // connectedFaults compares the connection's INFO with the answer of the same server.

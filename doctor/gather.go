@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,8 +56,13 @@ func Gather(ctx context.Context, nc *nats.Conn, o Options) (*Snapshot, error) {
 	bounded, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	g := newGathering(nc, o)
-	defer nc.RemoveStatusListener(g.down)
-	err := g.run(bounded)
+	err := g.run(bounded, o.Timeout/4)
+	if errors.Is(err, errIdle) {
+		again := newGathering(nc, o)
+		if err = again.run(bounded, o.Timeout); len(again.snap.Varz.Answers) >= len(g.snap.Varz.Answers) {
+			g = again
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("gather: %w", context.Cause(ctx))
 	}
@@ -67,6 +73,10 @@ func Gather(ctx context.Context, nc *nats.Conn, o Options) (*Snapshot, error) {
 	g.finish()
 	return g.snap, nil
 }
+
+// errIdle ends a first attempt in which nothing happens any more though something is missing: a message can get lost, above all between
+// clusters, so that everything is asked once more. An attempt in which somebody contradicted himself is evidence, and is not repeated.
+var errIdle = errors.New("nothing comes any more")
 
 // gathering is the state of one call of Gather. One goroutine owns it; side work hands its results to that one.
 type gathering struct {
@@ -116,8 +126,9 @@ func newRound[T any](what string) Round[T] {
 	return Round[T]{Subject: "$SYS.REQ.SERVER.PING." + what, Answers: []Answer[T]{}}
 }
 
-// run subscribes, asks and collects. Its error is that of the connection or of ctx.
-func (g *gathering) run(ctx context.Context) error {
+// run subscribes, asks and collects. Its error is that of the connection or of ctx, or errIdle once nothing has come for so long.
+func (g *gathering) run(ctx context.Context, idle time.Duration) error {
+	defer g.nc.RemoveStatusListener(g.down)
 	defer g.watchRefusals()()
 	sub, err := g.nc.ChanSubscribe(g.inbox+".*", g.in)
 	if err != nil {
@@ -132,7 +143,7 @@ func (g *gathering) run(ctx context.Context) error {
 	if err := g.nc.FlushWithContext(ctx); err != nil {
 		return g.lost(err)
 	}
-	return g.collect(ctx, sub)
+	return g.collect(ctx, sub, idle)
 }
 
 // ask sends the request of a round; from now on the gathering awaits an answer of every server.
@@ -193,8 +204,10 @@ func (g *gathering) lost(err error) error {
 const interrupted = "the connection was lost while gathering"
 
 // collect reads answers until the set is complete, a bound is hit, the connection is lost or ctx ends.
-func (g *gathering) collect(ctx context.Context, sub *nats.Subscription) error {
-	for !g.done() {
+func (g *gathering) collect(ctx context.Context, sub *nats.Subscription, idle time.Duration) error {
+	silence := time.NewTimer(idle)
+	defer silence.Stop()
+	for ; !g.done(); silence.Reset(idle) {
 		// A flood of answers must not outrun the deadline: select alone would choose between the two at random.
 		if ctx.Err() != nil {
 			g.dropped(sub)
@@ -211,6 +224,10 @@ func (g *gathering) collect(ctx context.Context, sub *nats.Subscription) error {
 		case <-g.down:
 			g.snap.Interrupted = interrupted
 			return nil
+		case <-silence.C:
+			if g.side == 0 && !newView(g.snap).contradicted() {
+				return errIdle
+			}
 		case <-ctx.Done():
 			g.dropped(sub)
 			return ctx.Err()

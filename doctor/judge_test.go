@@ -178,6 +178,17 @@ func faults(healthy *doctor.Snapshot) []fault {
 	return slices.Concat(setFaults(), serverFaults(), accountFaults(healthy))
 }
 
+// strangers are the rows of servers to which no connection leads.
+func strangers(names ...string) []string {
+	var out []string
+	for _, c := range []string{"D002", "D003", "D004", "D005", "D006", "D007"} {
+		for _, name := range names {
+			out = append(out, "skip "+c+" "+name)
+		}
+	}
+	return out
+}
+
 func setFaults() []fault {
 	three := doctor.Expect{Servers: 3}
 	west := doctor.Expect{Servers: 3, Clusters: map[string]int{"west": 2}}
@@ -191,6 +202,14 @@ func setFaults() []fault {
 			lose(s, "n3")
 			join(s, foreign("w1", "west"))
 		}, doctor.Expect{Servers: 3, Clusters: map[string]int{"west": 1}}, []string{d1}, "cluster test: 2 servers (n1, n2); missing: n3"},
+		{"two that name each other and whom nobody else does", func(s *doctor.Snapshot) {
+			for _, name := range []string{"w1", "w2"} {
+				a := foreign(name, "west")
+				s.Varz.Answers = append(s.Varz.Answers, a)
+				s.Routez.Answers = append(s.Routez.Answers, doctor.Answer[doctor.Routez]{Server: a.Server,
+					Data: &doctor.Routez{Routes: []doctor.Peer{{ID: "NW1", Name: "w1"}, {ID: "NW2", Name: "w2"}}}})
+			}
+		}, doctor.Expect{Servers: 3, Clusters: map[string]int{"west": 2}}, append([]string{d1}, strangers("w1", "w2")...), ""},
 		{"another cluster incomplete", func(s *doctor.Snapshot) { join(s, foreign("w1", "west")) },
 			west, []string{d1}, ""},
 		{"another cluster silent", func(s *doctor.Snapshot) {}, west, []string{d1}, ""},
@@ -206,7 +225,7 @@ func setFaults() []fault {
 			}
 		}, doctor.Expect{}, []string{d1}, "unprovable: only routes agree"},
 		{"no route to a server", func(s *doctor.Snapshot) { forget(s, "n2") }, three,
-			[]string{d1, "skip D002 n2", "skip D003 n2", "skip D004 n2", "skip D005 n2", "skip D006 n2", "skip D007 n2"}, "n2 answered, but no route, gateway or leaf node connection leads to it"},
+			append([]string{d1}, strangers("n2")...), "n2 answered, but no route, gateway or leaf node connection leads to it"},
 		{"one name, two ids", func(s *doctor.Snapshot) {
 			twin := s.Varz.Answers[2]
 			twin.Server.ID = "NTWIN"

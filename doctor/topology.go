@@ -15,6 +15,7 @@ type view struct {
 	clusters  map[string]*cluster
 	reached   map[string]bool // server ids to which connections between servers lead, from the connection's own server on
 	linked    bool            // somebody reported such connections
+	orphans   []string        // names of JetStream peers that no cluster knows, sorted; see adopt
 }
 
 // stray is a reply that could not be read.
@@ -44,7 +45,7 @@ type cluster struct {
 	routed   map[string]string // server id → name, over all routes that members report
 	gateways map[string]bool   // server ids to which gateway connections of other clusters lead
 	leafs    map[string]bool   // server names to which leaf node connections of other clusters' servers lead
-	peers    map[string]bool   // server names of the JetStream meta group, those known to other clusters left out
+	peers    map[string]bool   // server names of the JetStream meta group that belong here
 	urls     map[string]bool   // configured route URLs
 	unnamed  bool              // the meta group is larger than the peers that it names
 	sources  sources
@@ -70,8 +71,8 @@ func newView(s *Snapshot) *view {
 	}
 	for _, c := range v.clusters {
 		c.addConfigured()
-		c.addPeers(v)
 	}
+	v.addPeers()
 	return v
 }
 
@@ -210,18 +211,23 @@ func (v *view) addGateways(m *member) {
 	}
 }
 
-// addLeafs takes the leaf node connections that a member reports, for the cluster of the server at the other end.
+// addLeafs takes the leaf node connections that a member reports, for the cluster of the server at the other end. One that is bound to
+// the system account leads to a server that answers as every other; until it has, its name stands for its cluster.
 func (v *view) addLeafs(m *member) {
 	if m.leafs == nil || m.stranger {
 		return
 	}
 	for _, l := range m.leafs.Leafs {
-		for _, other := range v.members {
-			if other.Name == l.Name && other.Cluster != m.Cluster {
-				c := v.cluster(other.Cluster)
-				c.sources.leafs, c.leafs[l.Name] = true, true
-			}
+		i := slices.IndexFunc(v.members, func(other *member) bool { return other.Name == l.Name && other.Cluster != m.Cluster })
+		name := l.Name
+		switch {
+		case i >= 0:
+			name = v.members[i].Cluster
+		case m.varz == nil || l.Account != m.varz.SystemAccount:
+			continue
 		}
+		c := v.cluster(name)
+		c.sources.leafs, c.leafs[l.Name] = true, true
 	}
 }
 
@@ -241,27 +247,21 @@ func (c *cluster) addConfigured() {
 	c.sources.urls = len(c.urls) > 0
 }
 
-// addPeers takes the meta group's servers. It spans the clusters of a supercluster: a peer that another cluster knows is not
-// missing here, and one that nobody knows is asked for in the connection's own cluster.
-func (c *cluster) addPeers(v *view) {
-	elsewhere := map[string]bool{}
-	for _, other := range v.clusters {
-		if other == c {
-			continue
-		}
-		for _, name := range other.known() {
-			elsewhere[name] = true
+// addPeers takes the meta group's servers. It spans the clusters of a supercluster: a peer belongs to the cluster that knows it, and
+// one that no cluster knows is an orphan.
+func (v *view) addPeers() {
+	of := map[string]*cluster{}
+	for _, c := range v.clusters {
+		for _, name := range c.known() {
+			of[name] = c
 		}
 	}
-	here := map[string]bool{}
-	for _, name := range c.known() {
-		here[name] = true
-	}
-	for _, m := range c.members {
+	orphans := map[string]bool{}
+	for _, m := range v.members {
 		if m.varz == nil || m.stranger || m.varz.JetStream == nil {
 			continue
 		}
-		meta := m.varz.meta()
+		meta, c := m.varz.meta(), v.cluster(m.Cluster)
 		if meta == nil && m.varz.ClusterPort != 0 {
 			continue
 		}
@@ -272,11 +272,30 @@ func (c *cluster) addPeers(v *view) {
 		}
 		c.unnamed = c.unnamed || meta.Size != len(meta.Peers)+1
 		for _, p := range meta.Peers {
-			if here[p] || (!elsewhere[p] && c.name == v.home) {
+			switch {
+			case of[p] == nil:
+				orphans[p] = true
+			case of[p] == c:
 				c.peers[p] = true
 			}
 		}
 	}
+	v.orphans = slices.Sorted(maps.Keys(orphans))
+}
+
+// adopt asks for each orphan in a cluster of which more servers are stated than are known, else in the connection's own.
+func (v *view) adopt(e Expect) {
+	for _, name := range v.orphans {
+		into := v.cluster(v.home)
+		for _, other := range slices.Sorted(maps.Keys(v.clusters)) {
+			if c := v.clusters[other]; e.of(v, other) > len(c.members)+len(c.absent()) {
+				into = c
+				break
+			}
+		}
+		into.sources.peers, into.peers[name] = true, true
+	}
+	v.orphans = nil
 }
 
 // known are the names of servers that answered or that a route leads to.
@@ -323,6 +342,9 @@ func (c *cluster) absent() []absentee {
 	for _, id := range slices.Sorted(maps.Keys(c.gateways)) {
 		add(id, id, "a gateway")
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.leafs)) {
+		add("", name, "a leaf node connection")
+	}
 	slices.SortStableFunc(out, func(a, b absentee) int { return cmp.Compare(a.name, b.name) })
 	return out
 }
@@ -337,7 +359,7 @@ func (c *cluster) agreeing() []string {
 	if c.sources.gateways && len(c.gateways) == n && whole {
 		out = append(out, "gateways")
 	}
-	if c.sources.leafs && len(c.leafs) == n {
+	if c.sources.leafs && len(c.leafs) == n && whole {
 		out = append(out, "leaf node connections")
 	}
 	if c.sources.peers && !c.unnamed && len(c.peers) == n && whole {
@@ -354,6 +376,7 @@ func (v *view) settled(unanswered func(id string) string, e Expect) bool {
 	if v.clusters[v.home] == nil {
 		return false
 	}
+	v.adopt(e)
 	for _, m := range v.members {
 		if unanswered(m.ID) != "" {
 			return false

@@ -88,7 +88,7 @@ func TestBrokenFixtures(t *testing.T) {
 		{"consumer setting", grants, "setting: filter", "setting: filtre", `consumer "pullD" has no setting "filtre"`},
 		{"test", "depot/keys_test.go", "TestKeys(t", "TestKey(t", `test "depot.TestKeys" does not exist`},
 		{"script", grants, "script: drift", "script: drifts", `script "drifts" does not exist`},
-		{"check", "doctor/codes.go", "D001", "D002", `check "D001" does not exist`},
+		{"check", "docs/doctor/D001.md", "D001", "D002", `check "D001" does not exist`},
 		{"hygiene", "audit/codes.go", "A001", "A002", `hygiene "A001" does not exist`},
 		{"decision", grants, `"0001"`, `"0009"`, `decision "0009" does not exist`},
 		{"section of another file", keys, `section: "2.1"`, "section: A", `section "A" stands in 2.1.yaml`},

@@ -65,7 +65,7 @@ func sample(t *testing.T, file, from, to string) fstest.MapFS {
 		"depot/keys_test.go":                    "func TestKeys(t *testing.T) {\n",
 		"testdata/script/drift.txtar":           "",
 		"audit/codes.go":                        "const a = \"A001\"\n",
-		"doctor/codes.go":                       "const d = \"D001\"\n",
+		"docs/doctor/D001.md":                   "# D001 fan-out complete\n",
 	}
 	out := fstest.MapFS{}
 	hit := file == ""

@@ -90,9 +90,10 @@ func addAll[V any](k *Known, kind string, m map[string]V) {
 }
 
 var (
-	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9_]+)\(\w+ \*testing\.`)
-	codeText = regexp.MustCompile(`= "([AD]\d{3})"`)
-	adrFile  = regexp.MustCompile(`^(\d{4})-.*\.md$`)
+	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9_]+)\(\w+ \*testing\.`)
+	codeText  = regexp.MustCompile(`= "(A\d{3})"`)
+	checkHead = regexp.MustCompile(`\A# (D\d{3}) `)
+	adrFile   = regexp.MustCompile(`^(\d{4})-.*\.md$`)
 )
 
 // tree finds Go tests, scripts, codes of the audit and of the doctor, and decision records.
@@ -109,8 +110,8 @@ func (k *Known) tree(tree fs.FS) error {
 			return k.grep(tree, file, testFunc, func(m string) { k.add("test", path.Base(path.Dir(file))+"."+m, file) })
 		case strings.HasPrefix(file, "audit/") && path.Ext(name) == ".go":
 			return k.grep(tree, file, codeText, func(m string) { k.add("hygiene", m, file) })
-		case strings.HasPrefix(file, "doctor/") && path.Ext(name) == ".go":
-			return k.grep(tree, file, codeText, func(m string) { k.add("check", m, file) })
+		case path.Dir(file) == "docs/doctor": // each check has a page, which a test of the doctor holds
+			return k.grep(tree, file, checkHead, func(m string) { k.add("check", m, file) })
 		case path.Dir(file) == "testdata/script" && path.Ext(name) == ".txtar":
 			k.add("script", strings.TrimSuffix(name, ".txtar"), file)
 		case path.Dir(file) == "docs/adr" && adrFile.MatchString(name):

@@ -13,7 +13,7 @@ import (
 )
 
 // pure are the packages whose results depend on their arguments alone. Clocks, keys and nonces are inputs.
-var pure = []string{"compile", "internal/contract", "internal/mint", "internal/source", "internal/subject", "matrix", "profiles", "wire"}
+var pure = []string{"compile", "internal/contract", "internal/mint", "internal/shape", "internal/source", "internal/subject", "matrix", "profiles", "wire"}
 
 // impure maps an import path to the names that a pure package may not use from it; an empty expression matches all.
 var impure = map[string]*regexp.Regexp{

@@ -84,6 +84,11 @@ var table = map[string]rule{
 		never:      map[string]string{yaml: whyNoYAML, opa: whyNoOPA, natsServer: whyNoServer, natsGo: whyPureIO, "os/exec": whyPureIO},
 		mayNotName: pureIO,
 	},
+	"internal/shape": {
+		may:        []string{"compile", "internal/contract"},
+		never:      map[string]string{yaml: whyNoYAML, opa: whyNoOPA, natsServer: whyNoServer, natsGo: whyPureIO, "os/exec": whyPureIO},
+		mayNotName: pureIO,
+	},
 	"internal/mint": {
 		may: []string{"compile", "internal/contract", jwt, nkeys},
 		never: map[string]string{yaml: whyNoYAML, opa: whyNoOPA, natsServer: whyNoServer, natsGo: whyPureIO, "os/exec": whyPureIO,
@@ -118,11 +123,11 @@ var table = map[string]rule{
 		never: map[string]string{natsServer: whyNoServer, natsGo: "rules judge values, they gather none"},
 	},
 	"doctor": {
-		may:   []string{"internal/contract", "internal/trust", "audit", "compile", "matrix", jwt, nkeys, natsGo, semver},
+		may:   []string{"internal/contract", "internal/shape", "internal/trust", "audit", "compile", "matrix", jwt, nkeys, natsGo, semver},
 		never: map[string]string{opa: whyNoOPA, natsServer: whyNoServer, "os/exec": "a check of a live cluster starts nothing"},
 	},
 	"internal/provision": {
-		may: []string{"internal/contract", "internal/mint", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
+		may: []string{"internal/contract", "internal/mint", "internal/shape", "internal/trust", "compile", "matrix", jwt, nkeys, natsGo},
 		never: map[string]string{opa: whyNoOPA, natsServer: "it speaks to a broker over its API, embedded or not",
 			"os/exec": "it speaks to a broker over its API, embedded or not"},
 	},

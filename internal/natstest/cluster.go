@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -147,17 +148,34 @@ func Await(t testing.TB, missing func() string) {
 	}
 }
 
-// AwaitLeader returns once one server leads JetStream and knows all of them as its peers.
+// AwaitLeader returns once one server leads JetStream, knows all of them that run it as its peers and finds them current.
 func AwaitLeader(t testing.TB, servers []*server.Server) {
 	t.Helper()
+	servers = slices.DeleteFunc(slices.Clone(servers), func(s *server.Server) bool { return !s.JetStreamEnabled() })
 	Await(t, func() string {
 		for _, s := range servers {
 			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
-				return ""
+				return missingPeers(must(s.Jsz(nil))(t).Meta, len(servers))
 			}
 		}
 		return fmt.Sprintf("a JetStream leader with %d peers", len(servers))
 	})
+}
+
+// missingPeers judges what the leader says of its peers; of the others, each knows the leader alone.
+func missingPeers(meta *server.MetaClusterInfo, servers int) string {
+	current := 1
+	if meta != nil {
+		for _, r := range meta.Replicas {
+			if r.Current && !r.Offline {
+				current++
+			}
+		}
+	}
+	if current == servers {
+		return ""
+	}
+	return fmt.Sprintf("JetStream peers that are current: got %d, want %d", current, servers)
 }
 
 // awaitRoutes returns once every server has a route to every other.

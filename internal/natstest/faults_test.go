@@ -27,7 +27,12 @@ func TestOneServerHasAnOldJWT(t *testing.T) {
 	for _, s := range servers {
 		s.SetJWT(t, app, app.JWT(t))
 	}
-	servers[1].SetJWT(t, app, app.Sign(t, time.Now().Add(-time.Hour), denyAll))
+	hourAgo := time.Now().Add(-time.Hour).Unix()
+	old := app.Sign(t, time.Unix(hourAgo, 0), denyAll)
+	if c, err := jwt.DecodeAccountClaims(old); err != nil || c.IssuedAt != hourAgo || c.ID == app.Claims.ID {
+		t.Errorf("old JWT: got %+v, %v, want one issued at %d with an id of its own", c, err, hourAgo)
+	}
+	servers[1].SetJWT(t, app, old)
 	if diff := cmp.Diff([]bool{true, false}, []bool{publishes(t, servers[0]), publishes(t, servers[1])}); diff != "" {
 		t.Errorf("users may publish (-want +got):\n%s", diff)
 	}

@@ -137,36 +137,18 @@ func (f *Fleet) launch(t testing.TB) error {
 	leafPort := freePorts(t, 1)[0]
 	for i, s := range sites {
 		for k := range s.Size {
-			name := s.Name + strconv.Itoa(k+1)
-			if len(sites) == 1 {
-				name = fmt.Sprintf("n%d", k+1)
-			}
-			text := ""
-			if len(sites) > 1 || s.Size > 1 { // JetStream with a gateway wants routes, be it to itself
-				text = s.routes(k)
-			}
-			if len(sites) > 1 {
-				text += s.gateway(k, sites)
-			}
+			name, text := s.member(k, sites)
 			if f.layout.Leaf != "" && i == 0 && k == 0 {
 				text += fmt.Sprintf("leafnodes: { listen: \"127.0.0.1:%d\" }\n", leafPort)
 			}
-			p, err := f.run(t, name, true, text)
-			if err != nil {
-				return err
-			}
-			f.Clusters[i] = append(f.Clusters[i], p)
+			f.Clusters[i] = append(f.Clusters[i], f.run(t, name, true, text))
 		}
 	}
 	if f.layout.Leaf != "" {
 		a := f.AccountNamed(t, f.layout.Leaf)
-		remote := fmt.Sprintf("leafnodes: { remotes: [{ url: \"nats-leaf://127.0.0.1:%d\", account: %s, credentials: %q }] }\n",
-			leafPort, a.PublicKey(), a.leafUser(t).File(t))
-		p, err := f.run(t, "leaf", false, remote)
-		if err != nil {
-			return err
-		}
-		f.Leaf = p
+		f.Leaf = f.run(t, "leaf", false, fmt.Sprintf(
+			"leafnodes: { remotes: [{ url: \"nats-leaf://127.0.0.1:%d\", account: %s, credentials: %q }] }\n",
+			leafPort, a.PublicKey(), a.leafUser(t).File(t)))
 	}
 	for _, p := range f.All() {
 		if err := p.awaitReady(); err != nil {
@@ -177,7 +159,7 @@ func (f *Fleet) launch(t testing.TB) error {
 }
 
 // run writes the configuration of one server and starts it.
-func (f *Fleet) run(t testing.TB, name string, jetStream bool, listeners string) (*Process, error) {
+func (f *Fleet) run(t testing.TB, name string, jetStream bool, listeners string) *Process {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("server_name: %q\nlisten: \"127.0.0.1:-1\"\nmax_control_line: 65536\n", name)
@@ -208,7 +190,7 @@ func (f *Fleet) run(t testing.TB, name string, jetStream bool, listeners string)
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)
-	return p, nil
+	return p
 }
 
 func (f *Fleet) kill() {
@@ -221,6 +203,17 @@ func (f *Fleet) kill() {
 type site struct {
 	Cluster
 	routePorts, gatewayPorts []int
+}
+
+// member is the name of the i-th server of the site among all, and the part of its configuration that joins it to the others.
+func (s site) member(i int, all []site) (name, text string) {
+	if len(all) > 1 { // JetStream with a gateway wants routes, be it to itself
+		return s.Name + strconv.Itoa(i+1), s.routes(i) + s.gateway(i, all)
+	}
+	if s.Size > 1 {
+		text = s.routes(i)
+	}
+	return fmt.Sprintf("n%d", i+1), text
 }
 
 func (s site) routes(i int) string {

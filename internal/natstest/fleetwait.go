@@ -39,7 +39,7 @@ func (f *Fleet) awaitWhole(t testing.TB) {
 		if what := f.missingGateways(t, nc, answers); what != "" {
 			return what
 		}
-		return missingPeers(varz, servers)
+		return missingLeader(varz)
 	})
 }
 
@@ -72,28 +72,26 @@ func (f *Fleet) missingGateways(t testing.TB, nc *nats.Conn, answers int) string
 	return missingGateways(f.layout.Clusters, own)
 }
 
-// missingPeers judges the peers by the leader alone: the others do not know of each other.
-func missingPeers(varz map[string]server.Varz, servers int) string {
-	if servers == 1 {
-		return "" // it has no meta group
-	}
+// missingLeader looks for the leader among the servers that run JetStream.
+func missingLeader(varz map[string]server.Varz) string {
+	running, leader := 0, (*server.MetaClusterInfo)(nil)
 	for name, v := range varz {
-		meta := v.JetStream.Meta
-		if meta == nil || meta.Leader != name {
+		if v.JetStream.Config == nil {
 			continue
 		}
-		current := 1
-		for _, r := range meta.Replicas {
-			if r.Current && !r.Offline {
-				current++
-			}
+		running++
+		if meta := v.JetStream.Meta; meta != nil && meta.Leader == name {
+			leader = meta
 		}
-		if current == servers {
-			return ""
-		}
-		return fmt.Sprintf("JetStream peers that are current: got %d, want %d", current, servers)
 	}
-	return "a JetStream leader"
+	switch {
+	case running < 2: // no group is formed
+		return ""
+	case leader == nil:
+		return "a JetStream leader"
+	default:
+		return missingPeers(leader, running)
+	}
 }
 
 // ask returns the answers of n servers by server name, or what is missing.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/internal/natstest"
@@ -91,5 +92,21 @@ func TestClusterHasOneJetStream(t *testing.T) {
 	}
 	if got := len(info.Cluster.Replicas); got != 2 {
 		t.Errorf("replicas beside the leader: got %d, want 2", got)
+	}
+}
+
+// A server without JetStream is no peer of those with it, and is not waited for.
+func TestClusterWithoutJetStreamOnOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the peers wait for the missing one for five seconds")
+	}
+	t.Parallel()
+	servers := natstest.StartCluster(t, 3, func(o *server.Options) { o.JetStream = o.ServerName != "n2" })
+	got := make([]bool, len(servers))
+	for i, s := range servers {
+		got[i] = s.JetStreamEnabled()
+	}
+	if diff := cmp.Diff([]bool{true, false, true}, got); diff != "" {
+		t.Errorf("JetStream is on (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package natstest_test
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,25 @@ func TestProcessesOfSuperclusterWithLeaf(t *testing.T) {
 	nc := f.Server(t, "west1").Connect(t, f.System.User(t, jwt.Permissions{}))
 	if diff := cmp.Diff(want, natstest.Answering(t, nc, len(want))); diff != "" {
 		t.Errorf("servers that answer, with their clusters (-want +got):\n%s", diff)
+	}
+}
+
+func TestProcessesTryOtherPorts(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	tries := 0
+	f := natstest.StartProcesses(t, 1, func(_, config string) string {
+		if tries++; tries == 1 {
+			config = strings.Replace(config, "127.0.0.1:-1", taken.Addr().String(), 1)
+		}
+		return config
+	})
+	f.Server(t, "n1").Connect(t, f.Account.User(t, jwt.Permissions{}))
+	if tries != 2 {
+		t.Errorf("tries: got %d, want 2", tries)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // Error codes of the JetStream API that a caller branches on (nats-server errors.json).
@@ -153,7 +155,7 @@ func (c *Conn) api(ctx context.Context, tail string, body, out any) error {
 			return err
 		}
 	}
-	if err := decodeNumbers(reply.Data, out); err != nil {
+	if err := shape.Unmarshal(reply.Data, out); err != nil {
 		return fmt.Errorf("$JS.API.%s: answer is not as expected: %w", tail, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // frontierName is bound in the records of a lifecycle: {frontier.S} is the last sequence of stream S at activation.
@@ -70,7 +71,7 @@ func (l *lifecycle) recorded(ctx context.Context, r *contract.LifecycleRecord, f
 		return err
 	}
 	var v any
-	if err := decodeNumbers(existing.value, &v); err != nil {
+	if err := shape.Unmarshal(existing.value, &v); err != nil {
 		return fmt.Errorf("row %s/%s is not JSON: %w; deprovision it, or restore it", bucket, key, err)
 	}
 	found := map[string]uint64{}

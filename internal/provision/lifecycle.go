@@ -7,6 +7,7 @@ import (
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // lifecycle works on what one holder of a profile owns in the space.
@@ -165,15 +166,15 @@ func (l *lifecycle) record(ctx context.Context, r *contract.LifecycleRecord, fro
 		return a, nil
 	}
 	if existing.exists() {
-		var old, want config
-		if err := decodeNumbers(existing.value, &old); err != nil {
+		var old, want shape.Config
+		if err := shape.Unmarshal(existing.value, &old); err != nil {
 			return Action{}, err
 		}
-		if err := decodeNumbers(data, &want); err != nil {
+		if err := shape.Unmarshal(data, &want); err != nil {
 			return Action{}, err
 		}
 		a.Action = None
-		for _, c := range diff(old, want) {
+		for _, c := range shape.Diff(old, want) {
 			a.Action = Update
 			a.Diff = append(a.Diff, c.String())
 		}

@@ -179,6 +179,7 @@ func TestHostileRow(t *testing.T) {
 		`{"since":{},"topics":["news"]}`:         "holds no number at {{frontier.LOG}}",
 		`not json`:                               "is not JSON",
 		``:                                       "is not JSON",
+		`{"since":{"LOG":2},"topics":["a"]} x`:   "is not JSON",
 		`[]`:                                     "is not the record",
 		`{"since":{"LOG":9},"topics":["news"]}`:  "beyond the stream's last sequence 2",
 		`{"since":{"LOG":-1},"topics":["news"]}`: "holds no sequence",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // Space is what provisioning works on: a contract bound to one space, and a way to reach its accounts.
@@ -136,7 +137,7 @@ func (p *planner) resources(ctx context.Context) error {
 }
 
 func (p *planner) resource(ctx context.Context, r *contract.Resource) error {
-	declared, err := p.space.streamConfig(p.scope, r)
+	declared, err := shape.StreamConfig(p.scope, r, p.space.Replicas)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (p *planner) resource(ctx context.Context, r *contract.Resource) error {
 	verb := "CREATE"
 	if actual != nil {
 		verb = "UPDATE"
-		decide(&a, diff(actual, declared), r.Update, r.Protect)
+		decide(&a, shape.Diff(actual, declared), r.Update, r.Protect)
 	}
 	a.apply = func(ctx context.Context) error {
 		c, err := p.lazy(ctx)
@@ -167,7 +168,7 @@ func (p *planner) resource(ctx context.Context, r *contract.Resource) error {
 
 // decide turns a difference into an action: none, an update, or a refusal where the resource is create-or-verify (D13) or the
 // update would weaken what it protects.
-func decide(a *Action, changes []Change, updatable bool, protect []string) {
+func decide(a *Action, changes []shape.Change, updatable bool, protect []string) {
 	a.Action = None
 	for _, c := range changes {
 		a.Action = Update
@@ -177,11 +178,11 @@ func decide(a *Action, changes []Change, updatable bool, protect []string) {
 		return
 	}
 	for _, c := range changes {
-		if slices.Contains(protect, c.Field) && weakens(c) {
+		if slices.Contains(protect, c.Field) && shape.Weakens(c) {
 			a.Action, a.Reason = Refuse, "the update could weaken the protected setting "+c.Field+": where the contract is wrong, restore it there; where the broker is, restore it by hand"
 			return
 		}
-		if irreversible(c) {
+		if shape.Irreversible(c) {
 			a.Action, a.Reason = Refuse, "the broker cannot take back "+c.Field+" of an existing stream: change the contract, or make the stream anew"
 			return
 		}
@@ -191,7 +192,7 @@ func decide(a *Action, changes []Change, updatable bool, protect []string) {
 	}
 }
 
-func (p *planner) streamInfo(ctx context.Context, name string) (config, error) {
+func (p *planner) streamInfo(ctx context.Context, name string) (shape.Config, error) {
 	if p.conn == nil {
 		return nil, nil
 	}
@@ -199,9 +200,9 @@ func (p *planner) streamInfo(ctx context.Context, name string) (config, error) {
 }
 
 // streamConfig reads a stream's configuration; a missing stream is (nil, nil).
-func (c *Conn) streamConfig(ctx context.Context, name string) (config, error) {
+func (c *Conn) streamConfig(ctx context.Context, name string) (shape.Config, error) {
 	var info struct {
-		Config config `json:"config"`
+		Config shape.Config `json:"config"`
 	}
 	err := c.api(ctx, "STREAM.INFO."+name, nil, &info)
 	if isCode(err, codeStreamNotFound) {
@@ -212,46 +213,17 @@ func (c *Conn) streamConfig(ctx context.Context, name string) (config, error) {
 
 // writeStream creates or updates a stream and compares what the broker made of it, because some settings silently turn others
 // (broker-facts "Header powers"). The answer carries the configuration in force, not the one that was sent.
-func writeStream(ctx context.Context, c *Conn, verb, name string, declared config) error {
+func writeStream(ctx context.Context, c *Conn, verb, name string, declared shape.Config) error {
 	var made struct {
-		Config config `json:"config"`
+		Config shape.Config `json:"config"`
 	}
 	if err := c.api(ctx, "STREAM."+verb+"."+name, declared, &made); err != nil {
 		return err
 	}
-	if left := diff(made.Config, declared); len(left) > 0 {
+	if left := shape.Diff(made.Config, declared); len(left) > 0 {
 		return fmt.Errorf("the broker changed what it was given: %v", left)
 	}
 	return nil
-}
-
-// streamConfig is a resource's complete configuration for this space.
-func (sp *Space) streamConfig(s *compile.Scope, r *contract.Resource) (config, error) {
-	out := config{}
-	for k, v := range r.Config {
-		out[k] = v
-	}
-	name, err := s.StreamName(r.ID)
-	if err != nil {
-		return nil, err
-	}
-	subjects := make([]string, 0, len(r.Subjects)+1)
-	if r.Bucket {
-		bucket, err := s.BucketName(r.ID)
-		if err != nil {
-			return nil, err
-		}
-		subjects = append(subjects, "$KV."+bucket+".>")
-	}
-	for _, t := range r.Subjects {
-		text, err := s.Text(t)
-		if err != nil {
-			return nil, err
-		}
-		subjects = append(subjects, text)
-	}
-	out["name"], out["subjects"], out["num_replicas"] = name, subjects, max(1, sp.Replicas)
-	return normalize(out)
 }
 
 // records plans the first rows of buckets. A row that exists is left alone: from then on it belongs to its writers.

@@ -1,51 +1,14 @@
-package provision
+package shape
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// config is a stream or consumer configuration by JSON name, numbers as json.Number.
-type config map[string]any
-
-func decodeNumbers(data []byte, out any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return dec.Decode(out)
-}
-
-// normalize brings declared values to the shape that decoding gives, so that both sides compare.
-func normalize(c config) (config, error) {
-	out := make(config, len(c))
-	for k, v := range c {
-		switch v := v.(type) {
-		case nil, bool, string, json.Number:
-			out[k] = v
-		case int:
-			out[k] = json.Number(strconv.Itoa(v))
-		case int64:
-			out[k] = json.Number(strconv.FormatInt(v, 10))
-		default: // whatever JSON makes of it
-			data, err := json.Marshal(v)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", k, err)
-			}
-			var decoded any
-			if err := decodeNumbers(data, &decoded); err != nil {
-				return nil, fmt.Errorf("%s: %w", k, err)
-			}
-			out[k] = decoded
-		}
-	}
-	return out, nil
-}
 
 // Change is one setting that differs.
 type Change struct {
@@ -87,10 +50,10 @@ func (c Change) render(v, other any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// diff compares what a broker holds with what is declared, sorted by field. A field that only the broker has counts where it
+// Diff compares what a broker holds with what is declared, sorted by field. A field that only the broker has counts where it
 // is set to anything but a zero value, since a mirror, a source or a republish added by hand is drift; the broker's own
 // "_nats." metadata is not.
-func diff(actual, declared config) []Change {
+func Diff(actual, declared Config) []Change {
 	var out []Change
 	fields := slices.Collect(maps.Keys(actual))
 	for f := range declared {
@@ -106,6 +69,17 @@ func diff(actual, declared config) []Change {
 		}
 	}
 	return out
+}
+
+// serverFilled are consumer settings that the broker fills in; a difference counts only where the contract declares a value.
+var serverFilled = []string{"max_ack_pending", "max_waiting", "replay_policy", "num_replicas", "metadata"}
+
+// DiffConsumer is Diff of a consumer. What the broker fills in is no difference. Where a consumer starts is one: one that starts
+// earlier than it may reads what came before its holder.
+func DiffConsumer(actual, declared Config) []Change {
+	return slices.DeleteFunc(Diff(actual, declared), func(c Change) bool {
+		return c.New == nil && slices.Contains(serverFilled, c.Field)
+	})
 }
 
 // significant maps zero values to nil, so that "unset" and "set to nothing" compare equal.
@@ -145,9 +119,9 @@ func significant(field string, v any) any {
 	return v
 }
 
-// weakens reports whether a change takes protection away. A setting without a known direction counts as weakened by any
+// Weakens reports whether a change takes protection away. A setting without a known direction counts as weakened by any
 // change: the fail-closed side.
-func weakens(c Change) bool {
+func Weakens(c Change) bool {
 	switch {
 	case strings.HasPrefix(c.Field, "deny_") || c.Field == "sealed" || c.Field == "discard_new_per_subject":
 		return c.New == nil // true → unset
@@ -159,9 +133,9 @@ func weakens(c Change) bool {
 	return true
 }
 
-// irreversible reports whether the broker refuses a change of an existing stream (nats-server's configUpdateCheck): it could
+// Irreversible reports whether the broker refuses a change of an existing stream (nats-server's configUpdateCheck): it could
 // only be made anew, and its messages with it.
-func irreversible(c Change) bool {
+func Irreversible(c Change) bool {
 	switch c.Field {
 	case "storage", "persist_mode", "allow_msg_counter":
 		return true
