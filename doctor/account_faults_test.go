@@ -3,7 +3,10 @@ package doctor_test
 import (
 	"maps"
 	"slices"
+	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -186,6 +189,11 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"resolver: a foreign signature", copies(func(l *doctor.Lookup) {
 			l.Copies = []doctor.Copy{{Count: 2, Claims: spaceClaims()}, {Count: 1, Claims: foreign}}
 		}), known, list("fail D022 -"), ""},
+		{"resolver: of another account, nothing known", copies(func(l *doctor.Lookup) {
+			other := spaceClaims()
+			other.Key, other.SHA256, other.IssuedAt = "AOTHER", "07he7", issuedAt+5
+			l.Copies = []doctor.Copy{{Count: 2, Claims: spaceClaims()}, {Count: 1, Claims: other}}
+		}), nothing, list("fail D022 -"), ""},
 		{"resolver: no JWT", copies(func(l *doctor.Lookup) {
 			l.Copies = append(l.Copies, doctor.Copy{Count: 1, Malformed: &doctor.Malformed{Reason: "not an account JWT", Bytes: 5}})
 		}), known, list("fail D022 -"), ""},
@@ -251,5 +259,42 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"system: a user without permissions of its own", connected(1, func(c *doctor.Connection) {
 			c.Publish, c.Subscribe = doctor.ReachUnset, doctor.ReachUnset // the defaults of the account are narrow
 		}), known, list(), ""},
+	}
+}
+
+// What is fit and will not be for long, or is not known to be, passes with a hint.
+func TestAccountNotes(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(*doctor.Snapshot)
+		want []string
+	}{
+		{"none", func(*doctor.Snapshot) {}, []string{}},
+		{"18 of 20 connections", func(s *doctor.Snapshot) { s.Accounts[0].Accountz.Answers[1].Data.Connections = 16 }, []string{"D026 18 connections"}},
+		{"a resolver without a copy", func(s *doctor.Snapshot) {
+			l := s.Accounts[0].Lookup
+			l.Copies[0].Count = 2
+			l.Copies = append(l.Copies, doctor.Copy{Count: 1})
+		}, []string{"D022 2 of 3 answers with JWT 5face5fa of 2023-11-14T22:13:20Z, 1 hold none"}},
+		{"a user without a profile", func(s *doctor.Snapshot) { s.Accounts[1].Connz[0].Answers[1].Data.Connections[0].Tags = nil },
+			[]string{"D019 user UFIRST without a known profile"}},
+		{"a user of another profile", func(s *doctor.Snapshot) {
+			s.Accounts[1].Connz[0].Answers[1].Data.Connections[0].Tags = []string{"profile:x"}
+		}, []string{"D019 user UFIRST (x) without a known profile"}},
+	} {
+		s := recorded(t)
+		addAccounts(s)
+		tt.edit(s)
+		got := []string{}
+		for _, c := range doctor.Judge(s, floors, knownAccounts(s.Varz.Answers[0].Data.SystemAccount)).Checks {
+			if c.Status != doctor.Pass {
+				t.Errorf("%s: %+v", tt.name, c)
+			} else if c.Hint != "" {
+				got = append(got, c.ID+" "+c.Got)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
 	}
 }
