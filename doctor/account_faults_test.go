@@ -157,6 +157,12 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 			addAccounts(s)
 			s.Accounts[0].Accountz.Answers = without(s.Accounts[0].Accountz.Answers, "n2")
 		}, known, list("skip D021 n2", "skip D023 n2", "skip D024 n2", "skip D025 n2", "skip D026 n2", "skip D027 n2"), ""},
+		{"account: a malformed answer", func(s *doctor.Snapshot) {
+			addAccounts(s)
+			a := &s.Accounts[0].Accountz.Answers[1]
+			a.Data, a.Malformed = nil, &doctor.Malformed{Reason: "ACCOUNTZ data is not readable", Bytes: 5}
+		}, known, list("fail D001 -", "skip D021 n2", "skip D023 n2", "skip D024 n2", "skip D025 n2", "skip D026 n2", "skip D027 n2"),
+			"a reply of n2 is malformed: ACCOUNTZ data is not readable"},
 		{"account: connections not shown", func(s *doctor.Snapshot) {
 			addAccounts(s)
 			s.Accounts[1].Connz[0].Answers, s.Accounts[1].Connz[0].Refused = nil, "no grant"

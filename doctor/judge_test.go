@@ -371,6 +371,7 @@ func TestReadSnapshotRefuses(t *testing.T) {
 		`{"schema":"cotalctl/snapshot/v1","routez":{"answers":[{"data":{},"error":{"code":1}}]}}`: `got 2 kinds of content, want one`,
 		strings.Replace(healthy.String(), `"leafs"`, `"leaves"`, 1):                               `unknown field "leaves"`,
 	}
+	cases[strings.Replace(healthy.String(), `"accounts": []`, `"accounts": [{"connz":[null]}]`, 1)] = "a request, got null, want one"
 	for in, want := range cases {
 		if _, err := doctor.ReadSnapshot(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
