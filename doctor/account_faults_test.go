@@ -200,6 +200,16 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 			other.Key, other.SHA256, other.IssuedAt = "AOTHER", "07he7", issuedAt+5
 			l.Copies = []doctor.Copy{{Count: 2, Claims: spaceClaims()}, {Count: 1, Claims: other}}
 		}), nothing, list("fail D022 -"), ""},
+		{"resolver: copies of an account that no server holds, nothing known", func(s *doctor.Snapshot) {
+			addAccounts(s)
+			for i := range s.Accounts[0].Accountz.Answers {
+				a := &s.Accounts[0].Accountz.Answers[i]
+				a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "Account ASPACE does not exist"}
+			}
+			s.Accounts[0].Connz[0].Refused = "no grant"
+			s.Accounts[0].Connz[0].Answers = nil
+		}, nothing, list("skip D021 n1", "skip D021 n2", "skip D021 n3", "skip D024 n1", "skip D024 n2", "skip D024 n3",
+			"skip D026 n1", "skip D026 n2", "skip D026 n3", "skip D027 n1", "skip D027 n2", "skip D027 n3"), ""},
 		{"resolver: no JWT", copies(func(l *doctor.Lookup) {
 			l.Copies = append(l.Copies, doctor.Copy{Count: 1, Malformed: &doctor.Malformed{Reason: "not an account JWT", Bytes: 5}})
 		}), known, list("fail D022 -"), ""},

@@ -39,6 +39,7 @@ type accountCase struct {
 	expect *ExpectAccount // nil: nothing is known of it
 	want   *Claims        // of the directory, else the newest that was seen; nil: none was
 	now    time.Time
+	all    []AccountView // that were looked into
 }
 
 func (c *accountCase) object() string { return "account " + c.Name }
@@ -49,7 +50,7 @@ func (c *accountCase) given() bool { return c.expect != nil && c.expect.Claims.S
 func (j *judging) accounts() []*accountCase {
 	var out []*accountCase
 	for i := range j.snap.Accounts {
-		c := &accountCase{AccountView: &j.snap.Accounts[i], now: j.snap.Taken}
+		c := &accountCase{AccountView: &j.snap.Accounts[i], now: j.snap.Taken, all: j.snap.Accounts}
 		for k := range j.expect.Accounts {
 			if e := &j.expect.Accounts[k]; e.Key == c.Key {
 				c.expect = e
@@ -93,7 +94,7 @@ func (c *accountCase) copies() []Copy {
 	return c.Lookup.Copies
 }
 
-// trusts reports whether a key signs accounts for the servers: they took an account that it signed, or name it as an operator.
+// trusts reports whether a key signs accounts for the servers: they took an account that it signed, whichever, or name it as an operator.
 func (v *view) trusts(c *accountCase, issuer string) bool {
 	if c.given() && c.expect.Claims.Issuer == issuer {
 		return true
@@ -105,8 +106,10 @@ func (v *view) trusts(c *accountCase, issuer string) bool {
 		if m.varz != nil && slices.Contains(m.varz.Operators, issuer) {
 			return true
 		}
-		if a, _ := c.Accountz.good(m.ID); a != nil && a.Claims != nil && a.Claims.Issuer == issuer {
-			return true
+		for i := range c.all {
+			if a, _ := c.all[i].Accountz.good(m.ID); a != nil && a.Claims != nil && a.Claims.Issuer == issuer {
+				return true
+			}
 		}
 	}
 	return false
