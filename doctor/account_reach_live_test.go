@@ -205,3 +205,23 @@ func TestAccountsWithoutAGrant(t *testing.T) {
 		}
 	}
 }
+
+// The refusal of a request comes by another way than answers do, and may be later than all of them.
+func TestLateRefusalIsAwaited(t *testing.T) {
+	t.Parallel()
+	s := natstest.Start(t, natstest.FullResolver(t))
+	s.SetJWT(t, s.Account, s.Account.JWT(t))
+	perms := accountGrants()
+	perms.Pub.Allow.Remove("$SYS.REQ.SERVER.PING.ROUTEZ") // the first refusal, which holds up the others
+	perms.Pub.Allow.Remove("$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP")
+	release := make(chan struct{})
+	time.AfterFunc(300*time.Millisecond, func() { close(release) })
+	nc := s.Connect(t, s.System.User(t, perms, fit), nats.CustomInboxPrefix(inbox),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) { <-release }))
+	snap := gather(t, nc, lookInto(s))
+	for _, a := range snap.Accounts {
+		if !strings.Contains(a.Lookup.Refused, "the broker refuses the publish") {
+			t.Errorf("account %s: got %+v, want a refusal", a.Name, a.Lookup)
+		}
+	}
+}
