@@ -183,7 +183,7 @@ func filters(c shape.Config) string {
 // judgePush names the consumers that deliver by themselves. A client library's watch does so, to its own inbox, where the contract
 // leaves the name of a consumer to it.
 func judgePush(j *judging) []Result {
-	return j.perAccount("no consumer that delivers to a subject", func(h *holding) finding {
+	return j.perHolding("no consumer that delivers to a subject", func(h *holding) finding {
 		var f finding
 		n := 0
 		f.unseen = h.eachConsumer(func(string) bool { return true }, func(c heldConsumer) {

@@ -282,7 +282,19 @@ func (g *gathering) take(ctx context.Context, m *nats.Msg) {
 	if r == round(&g.snap.Varz) {
 		g.prove(ctx)
 	}
+	g.follow(r)
 	g.progress()
+}
+
+// follow sends what an answer calls for: further pages of it.
+func (g *gathering) follow(r round) {
+	for i := range g.snap.Accounts {
+		for _, next := range g.snap.Accounts[i].more(r) {
+			if err := g.ask(next); err != nil {
+				next.refuse(Explain(err))
+			}
+		}
+	}
 }
 
 func (g *gathering) full() bool {

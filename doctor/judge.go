@@ -27,7 +27,9 @@ type Expect struct {
 	Proof        bool              // something relies on the single-server proof; where it does not hold is worth a note
 	SingleServer bool              // the single-server proof must hold
 
-	Credentials []Credential // files that the operator keeps
+	Accounts       []ExpectAccount // of those that were looked into
+	SystemProfiles []string        // profiles of the contract that stand in the system account
+	Credentials    []Credential    // files that the operator keeps
 
 	Storage       int64           // bytes of files that the streams of the space with max_bytes may take on one server
 	Memory        int64           // the same of memory
@@ -62,8 +64,8 @@ type check struct {
 
 // checks are the closed list, by id.
 func checks() []check {
-	all := slices.Concat(fanOutChecks(), floorChecks(), settingsChecks(), streamChecks(), consumerChecks(), proofChecks(), credentialChecks(),
-		activeChecks())
+	all := slices.Concat(fanOutChecks(), floorChecks(), settingsChecks(), accountChecks(), streamChecks(), consumerChecks(), proofChecks(),
+		credentialChecks(), activeChecks())
 	slices.SortFunc(all, func(a, b check) int { return compareText(a.id, b.id) })
 	return all
 }
@@ -72,6 +74,7 @@ func checks() []check {
 // same report.
 func Judge(s *Snapshot, f Floors, e Expect) *Report {
 	j := &judging{snap: s, view: newView(s), floors: f, expect: e}
+	j.view.heed(s.Accounts)
 	r := &Report{Schema: ReportSchema, Checks: []Result{}, Servers: []ReportServer{}}
 	if !s.Taken.IsZero() {
 		r.Taken = s.Taken.Format(time.RFC3339)

@@ -92,6 +92,9 @@ func (r *Round[T]) sort() {
 }
 
 func (r *Round[T]) check() error {
+	if r == nil {
+		return errors.New("a request, got null, want one")
+	}
 	for _, a := range r.Answers {
 		n := 0
 		for _, set := range []bool{a.Data != nil, a.Error != nil, a.Malformed != nil} {

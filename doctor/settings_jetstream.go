@@ -31,8 +31,8 @@ func judgeLimits(j *judging) []Result {
 		if js.MostHAAssets > 0 {
 			f.room("replicated streams and consumers", int64(js.MostHAAssets), uint64(max(js.HAAssets, 0)), int64(e.HAAssets), decimal, "max_ha_assets")
 		}
-		return f.row(fmt.Sprintf("store %s reserved of %s, memory %s of %s", size(clamp(js.ReservedStore)), limit(js.MaxStore),
-			size(clamp(max(js.ReservedMemory, js.Memory))), limit(js.MaxMemory)))
+		return f.row(fmt.Sprintf("store %s reserved of %s, memory %s of %s", size(clamp(js.ReservedStore)), bound(js.MaxStore),
+			size(clamp(max(js.ReservedMemory, js.Memory))), bound(js.MaxMemory)))
 	})
 }
 
@@ -134,7 +134,7 @@ func decimal(n int64) string { return fmt.Sprint(n) }
 
 func period(n int64) string { return time.Duration(n).String() }
 
-func limit(n int64) string {
+func bound(n int64) string {
 	if n < 0 {
 		return "no limit"
 	}

@@ -80,19 +80,31 @@ func (j *judging) leafListener(f *verdict, port int) {
 	f.note(what, "no account of the space admits a leaf node; whoever changes that opens this listener")
 }
 
-// admitsLeafs tells whether leaf nodes may connect in an account, by the account's own claims.
+// admitsLeafs tells whether leaf nodes may connect in an account: by its claims as the directory has them, or as any server does.
 func (j *judging) admitsLeafs(account string) (yes, known bool) {
 	yes, known = j.expect.LeafAccounts[account]
+	for _, a := range j.snap.Accounts {
+		if a.Key != account {
+			continue
+		}
+		for _, answer := range a.Accountz.Answers {
+			if answer.Data != nil && answer.Data.Claims != nil {
+				yes, known = yes || answer.Data.Claims.Limits["leaf nodes"] != 0, true
+			}
+		}
+	}
 	return yes, known
 }
 
-// spaceAccounts are the public keys of the accounts that this run is about, sorted.
+// spaceAccounts are the public keys of the accounts that this run is about, but for the system account, sorted: a leaf node of that one
+// is a server that answers as every other.
 func (j *judging) spaceAccounts() []string {
 	keys := slices.Collect(maps.Keys(j.expect.LeafAccounts))
 	for _, a := range j.snap.Accounts {
 		keys = append(keys, a.Key)
 	}
-	return sortedSet(keys)
+	system := j.view.systemKey()
+	return slices.DeleteFunc(sortedSet(keys), func(key string) bool { return key == system })
 }
 
 func (j *judging) accountLabel(key string) string {

@@ -92,10 +92,6 @@ func settingsFaults() []fault {
 			three(func(e *doctor.Expect) { e.APILevel = 2 }), []string{"fail D010 n2"}, ""},
 		{"leaf listener, accounts unknown", on(func(v *doctor.Varz) { v.LeafPort = 7422 }), plain, []string{"fail D012 n2"}, ""},
 		{"leaf listener, an account open", on(func(v *doctor.Varz) { v.LeafPort = 7422 }), open, []string{"fail D012 n2"}, ""},
-		{"leaf listener, an account unread", func(s *doctor.Snapshot) {
-			s.Varz.Answers[1].Data.LeafPort = 7422
-			s.Accounts = []doctor.AccountView{{Name: "host", Key: "AHOST"}}
-		}, shut, []string{"fail D012 n2"}, ""},
 		{"leaf node of the space", leafOn("ASPACE"), shut, []string{"fail D012 n2"}, ""},
 		{"leaf node of nobody knows what", leafOn("AOTHER"), plain, []string{"fail D012 n2"}, ""},
 		{"a leaf node itself", on(func(v *doctor.Varz) { v.LeafAccounts = []string{"ASPACE"} }), shut, []string{"fail D012 n2"}, ""},

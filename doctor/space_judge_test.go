@@ -363,7 +363,7 @@ func blindJudgements() []spaceJudgement {
 			data.Streams = nil
 			twin.Data = &data
 			a.Streams.Answers = append(a.Streams.Answers, twin)
-		}, slices.Concat([]string{"fail D001 - "}, onServer("n2"), after)},
+		}, inOrder(slices.Concat([]string{"fail D001 - "}, onServer("n2"), after))},
 		{"a malformed answer about an account", func(s snapshot) {
 			a := &s.account("space").Streams.Answers[1]
 			a.Data, a.Malformed = nil, &doctor.Malformed{Reason: "not a JSON answer"}
@@ -395,7 +395,7 @@ func TestEverySpaceFaultAlone(t *testing.T) {
 	for _, f := range spaceJudgements() {
 		s, e := recordedSpace(t)
 		f.edit(snapshot{s, &e})
-		r := doctor.Judge(s, floors, e)
+		r := judgeSpace(s, e)
 		got := spaceRows(r)
 		if f.want != nil {
 			if d := cmp.Diff(f.want, got); d != "" {
@@ -438,7 +438,7 @@ func TestDurableAtItsBound(t *testing.T) {
 		s, e := recordedSpace(t)
 		c := snapshot{s, &e}.consumer("space", "CHAT_main", "fanout")
 		c.Config["max_ack_pending"], c.AckPending = json.Number("1000"), pending
-		r := doctor.Judge(s, floors, e)
+		r := judgeSpace(s, e)
 		got := slices.ContainsFunc(r.Checks, func(c doctor.Result) bool {
 			return c.ID == "D037" && c.Object == "consumer CHAT_main/fanout" && c.Status == doctor.Pass && c.Hint != ""
 		})
@@ -446,4 +446,17 @@ func TestDurableAtItsBound(t *testing.T) {
 			t.Errorf("%d pending: noted %v, exit %d; want %v", pending, got, r.ExitCode(), noted)
 		}
 	}
+}
+
+// inOrder are rows in the order of a report.
+func inOrder(rows []string) []string {
+	slices.SortStableFunc(rows, func(a, b string) int { return strings.Compare(strings.Fields(a)[1], strings.Fields(b)[1]) })
+	return rows
+}
+
+// judgeSpace leaves out what is judged of accounts, which TestEveryFaultAloneIsReported has.
+func judgeSpace(s *doctor.Snapshot, e doctor.Expect) *doctor.Report {
+	r := doctor.Judge(s, floors, e)
+	r.Checks = slices.DeleteFunc(r.Checks, func(c doctor.Result) bool { return c.ID == "D019" || c.ID >= "D021" && c.ID <= "D027" })
+	return r
 }

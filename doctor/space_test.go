@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/doctor"
@@ -58,13 +57,7 @@ func newSite(t *testing.T, topology string, servers int) *site {
 // connect connects as the doctor.
 func (s *site) connect() *nats.Conn {
 	s.t.Helper()
-	var perms jwt.Permissions
-	for _, z := range []string{"VARZ", "ROUTEZ", "GATEWAYZ", "LEAFZ", "JSZ"} {
-		perms.Pub.Allow.Add("$SYS.REQ.SERVER.PING." + z)
-	}
-	perms.Pub.Allow.Add(doctor.SubjectUserInfo)
-	perms.Sub.Allow.Add(inbox + ".>")
-	return s.Servers[0].Connect(s.t, s.Servers[0].System.User(s.t, perms), nats.CustomInboxPrefix(inbox), nats.MaxReconnects(0))
+	return accountDoctor(s.t, s.Servers[0])
 }
 
 // inspectors are the options with the contract's own inspector of each account. They connect here: side work must not fail a test.

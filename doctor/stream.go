@@ -35,9 +35,9 @@ type finding struct {
 	unseen blindness // what the check could not look at
 }
 
-// perAccount is a check's rows for every account of the space: those that look has, and a skip for what it could not look at, else a
+// perHolding is a check's rows for every account of the space: those that look has, and a skip for what it could not look at, else a
 // pass. A check with nothing to look at in any account is not listed.
-func (j *judging) perAccount(want string, look func(h *holding) finding) []Result {
+func (j *judging) perHolding(want string, look func(h *holding) finding) []Result {
 	if j.expect.Shape == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (j *judging) perAccount(want string, look func(h *holding) finding) []Resul
 
 // perDeclared is perAccount for what can only be said of an account with declared streams.
 func (j *judging) perDeclared(want string, look func(h *holding) finding) []Result {
-	return j.perAccount(want, func(h *holding) finding {
+	return j.perHolding(want, func(h *holding) finding {
 		if len(j.declared(h)) == 0 {
 			return finding{}
 		}
@@ -253,7 +253,7 @@ func (j *judging) scheduled(h *holding, d shape.Stream) []Result {
 
 // judgeUndeclared names the streams of a space's account that the contract does not know.
 func judgeUndeclared(j *judging) []Result {
-	return j.perAccount("declared streams alone", func(h *holding) finding {
+	return j.perHolding("declared streams alone", func(h *holding) finding {
 		f := finding{unseen: h.unseen, got: "none"}
 		known := map[string]bool{}
 		for _, d := range j.declared(h) {

@@ -102,11 +102,14 @@ func (v *view) collect(s *Snapshot) {
 		join(v, a.Consumers, byID, func(*member, *Consumerz) {})
 	}
 	for _, m := range byID {
-		if m.conflict { // whose answer is whose, nobody can tell
-			m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil
+		if m.conflict {
+			m.forget()
 		}
 	}
 }
+
+// forget drops what a member said: whose answer is whose, nobody can tell.
+func (m *member) forget() { m.varz, m.err, m.routes, m.gateways, m.leafs = nil, nil, nil, nil, nil }
 
 // join hands every member the content of its answer in a round. Two that differ are a conflict.
 func join[T any](v *view, r Round[T], byID map[string]*member, set func(*member, *T)) {
