@@ -17,17 +17,22 @@ import (
 )
 
 type doctorCmd struct {
-	Server   string         `help:"Server URLs. Default: the broker that runs on the directory." placeholder:"URL[,URL…]"`
-	Creds    string         `type:"path" help:"System-account credential. Default: the directory's doctor credential." placeholder:"FILE"`
-	Context  string         `help:"Connect as a context of the NATS command line says." placeholder:"NAME"`
-	Servers  int            `help:"Servers of the cluster that must answer. Default: what two agreeing sources say." placeholder:"N"`
-	Cluster  map[string]int `help:"Servers of a further cluster." placeholder:"NAME=N"`
-	Space    string         `help:"Space whose contract states the floors. Default: the directory's only one." placeholder:"NAME"`
-	Snapshot string         `type:"path" help:"Write what was gathered to FILE, also where checks fail." placeholder:"FILE"`
-	From     string         `type:"path" help:"Judge a snapshot of before; nothing is connected to." placeholder:"FILE"`
-	Watch    bool           `help:"Gather again and again and show what changes, until a signal ends it."`
-	Every    waitFlag       `default:"5s" help:"Interval of --watch, at least 1s." placeholder:"DURATION"`
-	Verbose  bool           `short:"v" help:"Text: every row that passed, and every name."`
+	Server       string            `help:"Server URLs. Default: the broker that runs on the directory." placeholder:"URL[,URL…]"`
+	Creds        string            `type:"path" help:"System-account credential. Default: the directory's doctor credential." placeholder:"FILE"`
+	Context      string            `help:"Connect as a context of the NATS command line says." placeholder:"NAME"`
+	Servers      int               `help:"Servers of the cluster that must answer. Default: what two agreeing sources say." placeholder:"N"`
+	Cluster      map[string]int    `help:"Servers of a further cluster." placeholder:"NAME=N"`
+	Space        string            `help:"Space whose contract states the floors. Default: the directory's only one." placeholder:"NAME"`
+	Snapshot     string            `type:"path" help:"Write what was gathered to FILE, also where checks fail." placeholder:"FILE"`
+	From         string            `type:"path" help:"Judge a snapshot of before; nothing is connected to." placeholder:"FILE"`
+	Watch        bool              `help:"Gather again and again and show what changes, until a signal ends it."`
+	Every        waitFlag          `default:"5s" help:"Interval of --watch, at least 1s." placeholder:"DURATION"`
+	Address      map[string]string `help:"Where a server is reached from here, if not where it says." placeholder:"NAME=HOST:PORT"`
+	Active       bool              `help:"Also connect to each server with the largest credential, and have a schedule fire in a scratch stream."`
+	ActiveCreds  string            `type:"path" help:"Do it with this credential instead of minting with the space's keys." placeholder:"FILE"`
+	EqualConfig  bool              `help:"Every server is meant to have one and the same configuration file."`
+	SingleServer bool              `help:"The space relies on the single-server proof: one server, no cluster, gateway or leaf node."`
+	Verbose      bool              `short:"v" help:"Text: every row that passed, and every name."`
 	timeoutFlag
 	tlsFlags
 	dirFlag
@@ -49,17 +54,18 @@ func (c *doctorCmd) Run(a *app) error {
 	if err := c.check(a.given); err != nil {
 		return err
 	}
-	ct, topology, _, err := c.loadFor(a, c.Dir, c.Space, mustExist)
+	ct, topology, space, err := c.loadFor(a, c.Dir, c.Space, mustExist)
 	if err != nil {
 		return err
 	}
-	floors, err := floorsFor(c.Dir, ct, topology)
+	dc, err := c.ask(a, ct, topology, space)
 	if err != nil {
 		return err
 	}
-	judge := func(s *doctor.Snapshot) *doctor.Report {
-		return doctor.Judge(s, floors, doctor.Expect{Servers: c.Servers, Clusters: c.Cluster})
+	if dc.space, err = c.tries(a, dc, ct, topology); err != nil {
+		return err
 	}
+	judge := func(s *doctor.Snapshot) *doctor.Report { return doctor.Judge(s, dc.floors, dc.expect) }
 	if c.From != "" {
 		snapshot, err := readSnapshot(c.From)
 		if err != nil {
@@ -72,7 +78,7 @@ func (c *doctorCmd) Run(a *app) error {
 			return err
 		}
 	}
-	g := &doctorRounds{cmd: c, app: a, contract: ct, judge: judge, progress: progressOf(a.stderr, os.Getenv)}
+	g := &doctorRounds{cmd: c, app: a, contract: ct, doctorCase: dc, judge: judge, progress: progressOf(a.stderr, os.Getenv)}
 	defer g.close()
 	if c.Watch {
 		if steers(a.stdout, os.Getenv) { // it draws over the whole terminal
@@ -95,6 +101,7 @@ type doctorRounds struct {
 	cmd      *doctorCmd
 	app      *app
 	contract *contract.Contract
+	*doctorCase
 	judge    func(*doctor.Snapshot) *doctor.Report
 	progress *progressLine
 	nc       *nats.Conn
@@ -110,10 +117,11 @@ func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
 		}
 		g.nc = nc
 	}
-	timeout := g.cmd.Timeout.duration()
-	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
-	defer cancel()
-	snapshot, err := doctor.Gather(ctx, g.nc, doctor.Options{Timeout: timeout, Servers: g.cmd.Servers, Progress: g.progress.tell})
+	look, err := g.options()
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := doctor.Gather(ctx, g.nc, look)
 	g.progress.end()
 	if err != nil {
 		return nil, explained("gather", err)
@@ -122,6 +130,24 @@ func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
 		err = g.cmd.writeSnapshot(g.app, snapshot)
 	}
 	return g.judge(snapshot), err
+}
+
+// options are what a round looks at over the connection that it has.
+func (g *doctorRounds) options() (doctor.Options, error) {
+	o := g.look
+	o.Progress = g.progress.tell
+	var err error
+	if o.TLS, err = tlsOf(g.nc); err != nil || g.space == nil {
+		return o, err
+	}
+	if g.space.opts, err = g.cmd.tlsFlags.options(); err != nil {
+		return o, err
+	}
+	g.space.urls = g.nc.ConnectedUrl()
+	if g.cmd.Active || g.cmd.ActiveCreds != "" {
+		o.Active, err = g.cmd.active(g.space)
+	}
+	return o, err
 }
 
 func (g *doctorRounds) close() {

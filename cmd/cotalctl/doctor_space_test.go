@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -34,11 +36,16 @@ func lookAtSpace(t *testing.T, dir, topology string, d *trust.Dir, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ct.Roles[roleInspect] = "inspector"
 	o, e := doctor.Options{Timeout: patience, Servers: 1}, doctor.Expect{Servers: 1}
-	if err := testApp(t.Context()).lookAt(rec, d, ct, top, url, nil, &o, &e); err != nil {
+	space := &doctorSpace{app: testApp(t.Context()), dir: d, contract: ct, topology: top, name: "main", replicas: rec.Replicas, urls: url}
+	if err := space.lookAt(&o, &e); err != nil {
 		t.Fatal(err)
 	}
+	accounts, _, err := doctorAccounts(d, top, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Accounts = slices.DeleteFunc(accounts, func(a doctor.Account) bool { return a.Name == contract.SystemAccount })
 	if _, err := o.Inspect(t.Context(), doctor.Account{Name: "callout"}); err == nil || !strings.Contains(err.Error(), "has no row in account callout") {
 		t.Errorf("an account without rows: got %v", err)
 	}
