@@ -57,9 +57,11 @@ func TestDoctorKnowsTheAccounts(t *testing.T) {
 			if c.Status != doctor.Pass || c.Hint != "" {
 				t.Errorf("%+v", c)
 			}
-			ran[c.ID]++
+			if c.ID == "D019" || c.ID >= "D021" { // what is judged of accounts
+				ran[c.ID]++
+			}
 		}
-		want := map[string]int{"D001": 1, "D006": 1, "D019": 1, "D021": 4, "D022": 4, "D023": 4, "D024": 4, "D025": 4, "D026": 4, "D027": 4}
+		want := map[string]int{"D019": 1, "D021": 4, "D022": 4, "D023": 4, "D024": 4, "D025": 4, "D026": 4, "D027": 4}
 		if diff := cmp.Diff(want, ran); diff != "" {
 			t.Error(diff)
 		}

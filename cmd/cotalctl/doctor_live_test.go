@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"io"
 	"net"
 	"path/filepath"
@@ -28,6 +29,7 @@ func TestDoctorWatch(t *testing.T) {
 	}
 	opts := nodeOptions(t, d, "n1", freeRoutes(t, 1)[0])
 	opts.Cluster = server.ClusterOpts{}
+	opts.StoreDir = filepath.Join(dir, "jetstream") // where the space is
 	small := opts.Clone()
 	s := startNode(t, opts)
 	url := s.ClientURL()
@@ -36,7 +38,7 @@ func TestDoctorWatch(t *testing.T) {
 	reader, writer := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	var errs bytes.Buffer
-	a := &app{ctx: ctx, stdout: writer, stderr: &errs, now: time.Now, given: map[string]bool{"dir": true}}
+	a := &app{ctx: ctx, stdout: writer, stderr: &errs, now: time.Now, rand: rand.Reader, given: map[string]bool{"dir": true}}
 	c := &doctorCmd{Server: url, Watch: true, Every: leastEvery, Servers: 1, Snapshot: filepath.Join(dir, "last.json"),
 		timeoutFlag: timeoutFlag{waitFlag(2 * time.Second)}, dirFlag: dirFlag{dir}, doctorOutputFlag: doctorOutputFlag{"text"}}
 	ended := make(chan error, 1)
@@ -60,7 +62,8 @@ func TestDoctorWatch(t *testing.T) {
 			}
 			t.Logf("passed over %s", lines.Text())
 		}
-		t.Fatalf("no line with %q: %v %s", parts, <-ended, errs.String())
+		<-ended
+		t.Fatalf("no line with %q: %s", parts, errs.String())
 	}
 	time.AfterFunc(patience, cancel) // a line that does not come ends the test
 	await("Z FIT: ", " passed on 1 server")
