@@ -163,7 +163,7 @@ func shown(path string) string {
 
 // timeoutFlag bounds what a command waits for from a server.
 type timeoutFlag struct {
-	Timeout waitFlag `default:"5s" help:"Longest wait for a server." placeholder:"DURATION"`
+	Timeout waitFlag `default:"2s" help:"Longest wait for answers of servers. Default: 2s." placeholder:"DURATION"`
 }
 
 // waitFlag is a duration above zero.
