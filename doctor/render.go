@@ -19,6 +19,7 @@ type Render struct {
 	Color   bool                // text: with the colours of a terminal
 	Width   int                 // text: columns to wrap at; 0 wraps nothing
 	Verbose bool                // text: every row that passed, and every name
+	Bare    bool                // text: the rows that are no pass, without verdict, servers and pages
 	Since   func(Result) string // text: since when a result that is no pass stands, or ""; nil says it of none
 }
 

@@ -15,13 +15,17 @@ func (r *Report) Text(w io.Writer) error { return r.text(w, Render{}) }
 // advice, what passed, the servers, and where failures are explained.
 func (r *Report) text(w io.Writer, o Render) error {
 	t := &textWriter{o: o}
-	t.verdict(r)
+	if !o.Bare {
+		t.verdict(r)
+	}
 	t.groups("FAIL", r.failures(o.Since))
 	t.skips(r.group(func(c Result) bool { return c.Status == Skip }, o.Since))
 	t.groups("note", r.group(func(c Result) bool { return c.Status == Pass && c.Hint != "" }, nil))
-	t.passes(r)
-	t.servers(r)
-	t.pages(r)
+	if !o.Bare {
+		t.passes(r)
+		t.servers(r)
+		t.pages(r)
+	}
 	if _, err := io.WriteString(w, t.String()); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}

@@ -206,7 +206,7 @@ func (a *app) quote(r doctor.Report, title string) error {
 		return nil
 	}
 	var text strings.Builder
-	if err := r.Text(&text); err != nil {
+	if err := r.Write(&text, doctor.Render{Bare: true}); err != nil {
 		return err
 	}
 	if title != "" {
