@@ -96,8 +96,17 @@ func connect(t testing.TB, url string, c Creds, opts ...nats.Option) *nats.Conn 
 // SetControlLine changes max_control_line of the running server for the clients that connect next.
 func (s *Server) SetControlLine(t testing.TB, bytes int32) {
 	t.Helper()
+	s.Reload(t, func(o *server.Options) { o.MaxControlLine = bytes })
+}
+
+// Reload gives the running server the options that it was started with, changed by edit, as far as a server takes them without a
+// restart. Without an edit it puts back what an earlier one changed.
+func (s *Server) Reload(t testing.TB, edit ...func(*server.Options)) {
+	t.Helper()
 	opts := s.options.Clone()
-	opts.MaxControlLine = bytes
+	for _, f := range edit {
+		f(opts)
+	}
 	if err := s.ReloadOptions(opts); err != nil {
 		t.Fatalf("reload: %v", err)
 	}
