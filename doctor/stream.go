@@ -244,6 +244,8 @@ func (j *judging) scheduled(h *holding, d shape.Stream) []Result {
 				Hint: "upgrade nats-server on this server: it would take the stream offline"}
 			if _, status, _ := lookFloor(m.Version, j.floors.Version); j.floors.Version != "" && status != Pass {
 				low.Status, low.Hint = Skip, "see D002"
+			} else if j.expect.APILevel >= schedulesLevel {
+				low.Status, low.Hint = Skip, "see D010"
 			}
 			out = append(out, low)
 		}
