@@ -137,6 +137,30 @@ func (v *view) faults(c *cluster) []string {
 	if c.name == v.home {
 		out = append(out, v.connectedFaults()...)
 	}
+	return repeated(out)
+}
+
+// mostFaults are told of one cluster; a flood of replies could make any number.
+const mostFaults = 20
+
+// repeated tells each text once, with how often it came, in the order of the first ones.
+func repeated(texts []string) []string {
+	times, out := map[string]int{}, []string{}
+	for _, text := range texts {
+		if times[text]++; times[text] == 1 {
+			out = append(out, text)
+		}
+	}
+	more := len(out) - mostFaults
+	out = out[:min(len(out), mostFaults)]
+	for i, text := range out {
+		if n := times[text]; n > 1 {
+			out[i] = fmt.Sprintf("%s (%d times)", text, n)
+		}
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d faults more", more))
+	}
 	return out
 }
 
