@@ -4,7 +4,7 @@ BIN      ?= bin/cotalctl
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := build
-.PHONY: build test test-long lint fuzz bench mutants demo interop fixtures drift check clean
+.PHONY: build test test-long doctor-faults lint fuzz bench mutants demo interop fixtures drift check clean
 
 # A static binary: the net and os/user resolvers of libc are not needed.
 build:
@@ -18,6 +18,10 @@ test-long:
 	$(GO) test -timeout 60m ./...
 	$(GO) test -timeout 60m ./internal/subject -run TestDecisionsAgainstBroker -long
 
+# Injects every fault of docs/doctor/faults.md into live clusters, in one process and as stock servers.
+doctor-faults:
+	$(GO) test -count=1 -timeout 20m -v ./doctor -run TestFault
+
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt: not formatted:" >&2; echo "$$out" >&2; exit 1; }
 	$(GO) vet ./...
@@ -28,8 +32,10 @@ fuzz:
 	GO="$(GO)" .ci/fuzz $(FUZZTIME)
 
 # Mints, compiles and provisions beside what they are made of, in one run; BENCH takes flags, such as BENCH='-d 1m'.
+# The doctor is measured beside the stock client, which the other module has.
 bench:
 	$(GO) run ./internal/bench -o docs/performance.md $(BENCH)
+	cd interop && $(GO) test -count=1 -run TestDoctorTiming -timing ../docs/performance.md .
 
 # Puts one fault at a time into what the contracts give and counts those that the audit finds; it fails where one survives.
 # MUTANTS takes flags, such as MUTANTS='-class token-widened -v'.
