@@ -65,20 +65,23 @@ func (c *doctorCmd) Run(a *app) error {
 	if dc.space, err = c.tries(a, dc, ct, topology); err != nil {
 		return err
 	}
-	judge := func(s *doctor.Snapshot) *doctor.Report { return doctor.Judge(s, dc.floors, dc.expect) }
 	if c.From != "" {
 		snapshot, err := readSnapshot(c.From)
 		if err != nil {
 			return err
 		}
-		return c.finish(a, judge(snapshot))
+		report, err := dc.judge(snapshot)
+		if err != nil {
+			return err
+		}
+		return c.finish(a, report)
 	}
 	if c.Snapshot != "" {
 		if err := snapshotTarget(c.Snapshot); err != nil {
 			return err
 		}
 	}
-	g := &doctorRounds{cmd: c, app: a, contract: ct, doctorCase: dc, judge: judge, progress: progressOf(a.stderr, os.Getenv)}
+	g := &doctorRounds{cmd: c, app: a, contract: ct, doctorCase: dc, progress: progressOf(a.stderr, os.Getenv)}
 	defer g.close()
 	if c.Watch {
 		if steers(a.stdout, os.Getenv) { // it draws over the whole terminal
@@ -102,7 +105,6 @@ type doctorRounds struct {
 	app      *app
 	contract *contract.Contract
 	*doctorCase
-	judge    func(*doctor.Snapshot) *doctor.Report
 	progress *progressLine
 	nc       *nats.Conn
 }
@@ -126,10 +128,11 @@ func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
 	if err != nil {
 		return nil, explained("gather", err)
 	}
+	report, err := g.judge(snapshot)
 	if g.cmd.Snapshot != "" {
-		err = g.cmd.writeSnapshot(g.app, snapshot)
+		err = errors.Join(g.cmd.writeSnapshot(g.app, snapshot), err)
 	}
-	return g.judge(snapshot), err
+	return report, err
 }
 
 // options are what a round looks at over the connection that it has.

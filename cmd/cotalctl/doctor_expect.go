@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +17,7 @@ import (
 
 // doctorCase is what a doctor is asked: what it looks at, and what it expects there.
 type doctorCase struct {
-	floors doctor.Floors
+	floors func() (doctor.Floors, error) // measured beside the gathering: it compiles and signs every fixture
 	expect doctor.Expect
 	look   doctor.Options
 	space  *doctorSpace // nil: the directory holds no space of that name
@@ -24,12 +25,8 @@ type doctorCase struct {
 
 // ask makes the case of a contract, with everything that the directory knows where it is the broker's own.
 func (c *doctorCmd) ask(a *app, ct *contract.Contract, t *contract.Topology, space string) (*doctorCase, error) {
-	floors, err := floorsFor(c.Dir, ct, t)
-	if err != nil {
-		return nil, err
-	}
 	out := &doctorCase{
-		floors: floors,
+		floors: beside(func() (doctor.Floors, error) { return floorsFor(c.Dir, ct, t) }),
 		expect: doctor.Expect{Servers: c.Servers, Clusters: c.Cluster, EqualConfig: c.EqualConfig, SingleServer: c.SingleServer,
 			SystemProfiles: systemProfiles(ct, t), Proof: sealed(ct)},
 		look: doctor.Options{Timeout: c.Timeout.duration(), Servers: c.Servers, Clusters: c.Cluster, Identify: true, Addresses: c.Address},
@@ -53,6 +50,32 @@ func (c *doctorCmd) tries(a *app, dc *doctorCase, ct *contract.Contract, t *cont
 		return nil, failed(errors.New("--active, got no space whose keys are kept here"), "name its directory with --dir D, or a credential with --active-creds FILE")
 	}
 	return &doctorSpace{app: a, contract: ct, topology: t, name: c.Space, replicas: 1}, nil
+}
+
+// beside starts work and returns what waits for it.
+func beside[T any](work func() (T, error)) func() (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := work()
+		done <- outcome{value, err}
+	}()
+	return sync.OnceValues(func() (T, error) {
+		o := <-done
+		return o.value, o.err
+	})
+}
+
+// judge holds a snapshot against the case.
+func (dc *doctorCase) judge(s *doctor.Snapshot) (*doctor.Report, error) {
+	floors, err := dc.floors()
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Judge(s, floors, dc.expect), nil
 }
 
 // sealed reports whether a contract has profiles of which one process at a time holds the credential, and so relies on a proof of which
