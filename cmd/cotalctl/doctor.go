@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/synadia-io/orbit.go/natscontext"
@@ -51,6 +52,7 @@ func (doctorCmd) Help() string {
 }
 
 func (c *doctorCmd) Run(a *app) error {
+	began := a.now()
 	if err := c.check(a.given); err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (c *doctorCmd) Run(a *app) error {
 			return err
 		}
 	}
-	g := &doctorRounds{cmd: c, app: a, contract: ct, doctorCase: dc, progress: progressOf(a.stderr, os.Getenv)}
+	g := &doctorRounds{cmd: c, app: a, contract: ct, doctorCase: dc, progress: progressOf(a.stderr, os.Getenv), began: began}
 	defer g.close()
 	if c.Watch {
 		if steers(a.stdout, os.Getenv) { // it draws over the whole terminal
@@ -107,6 +109,7 @@ type doctorRounds struct {
 	*doctorCase
 	progress *progressLine
 	nc       *nats.Conn
+	began    time.Time // of the command, in the first round
 }
 
 // round gathers and judges once. With a report, an error means that the snapshot could not be written.
@@ -139,6 +142,10 @@ func (g *doctorRounds) round(ctx context.Context) (*doctor.Report, error) {
 func (g *doctorRounds) options() (doctor.Options, error) {
 	o := g.look
 	o.Progress = g.progress.tell
+	if !g.began.IsZero() { // who waits for the answer waits for all of the command
+		o.Timeout = max(o.Timeout/2, o.Timeout-g.app.now().Sub(g.began))
+		g.began = time.Time{}
+	}
 	var err error
 	if o.TLS, err = tlsOf(g.nc); err != nil || g.space == nil {
 		return o, err
