@@ -64,7 +64,7 @@ func (j *judging) copies(c *accountCase) (string, Status, string) {
 	if c.want != nil {
 		got = fmt.Sprintf("%d of %d answers with %s", same, total, c.label(c.want))
 	}
-	const push = "push the account's JWT to the resolvers; an answer that no resolver gave is one of a holder of an unrestricted system credential"
+	const push = "push the directory's JWT: cotalctl provision space NAME, with --server at one server after the other; an answer that no resolver gave is one of a holder of an unrestricted system credential"
 	switch {
 	case len(faults) > 0:
 		return got + "; " + listed(faults), Fail, push
@@ -99,7 +99,7 @@ func (j *judging) holding(c *accountCase, sha256 string) int {
 }
 
 func judgeAccountClaims(j *judging) []Result {
-	const hint = "remove it from the account, or declare it in the contract, and push the account's JWT"
+	const hint = "find out who added it, and " + hintPush + "; what is to stay is declared in the contract first"
 	return j.perAccount(idAccountClaims, "what is declared, and nothing beyond", func(c *accountCase) bool { return c.expect != nil },
 		func(c *accountCase, _ *member, a *Accountz) (string, Status, string) {
 			if a.Claims == nil {
@@ -164,7 +164,7 @@ func judgeSigners(j *judging) []Result {
 				return "no JWT", Skip, "see " + idAccountJWT
 			}
 			if unknown := compare(a.Claims, c.want, c.now).signers; len(unknown) > 0 {
-				return c.verdict(idSigners, a, unknown, "whoever holds the key makes users: find out who added it, and push the directory's JWT")
+				return c.verdict(idSigners, a, unknown, "whoever holds the key makes users: find out who added it, and "+hintPush)
 			}
 			var lost []string
 			for _, s := range a.Claims.Signers {

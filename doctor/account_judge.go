@@ -33,6 +33,10 @@ func accountChecks() []check {
 	}
 }
 
+// hintPush is how a server comes to hold the directory's JWT: provision compares with one server's copy, which is that of the server that
+// it connects to where that one keeps a copy.
+const hintPush = "push the directory's JWT: cotalctl provision space NAME --server with this server's URL"
+
 // accountCase is one account with what it is held against.
 type accountCase struct {
 	*AccountView
@@ -209,7 +213,7 @@ func judgeAccountJWT(j *judging) []Result {
 				return "the account is not there", Skip, "see " + c.absence()
 			case a == nil:
 				return "the account is not there, nor does its resolver find it", Fail,
-					"push the account's JWT to this server, or preload it in its configuration and reload"
+					hintPush + ", or preload it in its configuration and reload"
 			case a.Claims == nil:
 				return "the account, without a JWT", Fail, "run this server with the operator and the resolver of the others"
 			case a.Claims.SHA256 == c.want.SHA256:
@@ -220,7 +224,7 @@ func judgeAccountJWT(j *judging) []Result {
 				return c.label(a.Claims) + ", which differs in one thing: " + listed(d.lines()), Skip, "see " + id
 			}
 			return c.label(a.Claims) + c.age(a.Claims) + "; " + listed(cmpOr(d.lines(), "otherwise the same")), Fail,
-				"push the newest JWT of the account to this server; with accounts in its configuration, correct that and reload"
+				hintPush + "; with accounts in its configuration, correct that and reload"
 		})
 }
 

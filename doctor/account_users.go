@@ -149,7 +149,7 @@ func judgeRevocations(j *judging) []Result {
 			}
 			switch {
 			case len(faults) > 0:
-				return c.verdict(idRevocations, a, faults, "push the directory's JWT to this server, and end connections that stay")
+				return c.verdict(idRevocations, a, faults, hintPush+", and end connections that stay")
 			case why != "":
 				return why, Skip, hint
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -150,11 +151,15 @@ func judgeSchedule(j *judging) []Result {
 }
 
 func (t Tried) verdict(worked, hint string) (string, Status, string) {
+	got, known, _ := strings.Cut(t.Error, "; hint: ") // as Explain writes what it knows
+	if known != "" {
+		hint = known
+	}
 	switch {
 	case t.Error == "":
 		return worked, Pass, ""
 	case t.Blind:
-		return t.Error, Skip, "run it again, with a larger --timeout; " + hint
+		return got, Skip, "run it again, with a larger --timeout; " + hint
 	}
-	return t.Error, Fail, hint
+	return got, Fail, hint
 }

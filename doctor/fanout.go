@@ -58,6 +58,7 @@ func nonEmpty(in ...string) []string {
 const (
 	hintUnprovable = "pass --servers N: nothing that was gathered proves how many servers there are"
 	hintMissing    = "start the missing servers, or remove one that is gone for good from the routes and from JetStream's peers"
+	hintUnnamed    = "start the missing servers; where there are none, correct the number or the name of the cluster that was stated"
 	hintFaults     = "find out who answers: only servers and holders of unrestricted system credentials can"
 )
 
@@ -65,19 +66,23 @@ const (
 func (c *cluster) judge(stated int, faults []string) Result {
 	r := Result{Status: Fail}
 	missing, agreeing := c.missing(), c.agreeing()
+	absent := hintMissing
 	r.Want = "a set of servers on which two sources agree, or a stated number"
 	if stated > 0 {
-		r.Want = fmt.Sprintf("%d servers", stated)
+		r.Want = plural(stated, "server")
 		if unnamed := stated - len(c.members) - len(missing); unnamed > 0 {
-			missing = append(missing, fmt.Sprintf("%d that no source names", unnamed))
+			missing, absent = append(missing, fmt.Sprintf("%d that no source names", unnamed)), hintUnnamed
 		}
 	}
-	r.Got = fmt.Sprintf("%d servers (%s)", len(c.members), strings.Join(c.names(), ", "))
+	r.Got = plural(len(c.members), "server")
+	if len(c.members) > 0 {
+		r.Got += " (" + strings.Join(c.names(), ", ") + ")"
+	}
 	switch {
 	case len(faults) > 0:
 		r.Got, r.Hint = r.Got+"; "+strings.Join(faults, "; "), hintFaults
 	case len(missing) > 0:
-		r.Got, r.Hint = r.Got+"; missing: "+strings.Join(missing, ", "), hintMissing
+		r.Got, r.Hint = r.Got+"; missing: "+strings.Join(missing, ", "), absent
 	case stated > 0 && len(c.members) > stated:
 		r.Hint = "state the number of servers that the cluster really has, or find out which one is foreign"
 	case stated > 0:

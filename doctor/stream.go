@@ -172,7 +172,7 @@ func drift(d shape.Stream, held shape.Config) (Result, bool) {
 		return Result{}, false
 	}
 	r := Result{Object: "stream " + d.Name, Status: Fail, Got: texts(changes, d.Protect),
-		Hint: "find out who changed it, and change it back; cotalctl provision space --plan shows the same difference"}
+		Hint: "find out who changed it; cotalctl provision space --plan shows the same difference, and without --plan it is changed back"}
 	if slices.ContainsFunc(changes, shape.Irreversible) {
 		r.Hint = "the broker refuses to change this back: find out who made it so, move what it holds, and provision it anew"
 	}

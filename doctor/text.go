@@ -67,7 +67,11 @@ func (r *Report) Verdict() string {
 	case len(r.Checks) == 0:
 		return "UNKNOWN: nothing was checked"
 	}
-	return "FIT: " + countChecks(r.Checks) + " passed on " + plural(len(r.Servers), "server")
+	text := "FIT: " + countChecks(r.Checks) + " passed on " + plural(len(r.Servers), "server")
+	if notes := slices.DeleteFunc(slices.Clone(r.Checks), func(c Result) bool { return c.Hint == "" }); len(notes) > 0 {
+		text += ", " + strconv.Itoa(len(notes)) + " with advice"
+	}
+	return text
 }
 
 func (r *Report) those(s Status) []Result {
@@ -93,21 +97,27 @@ func plural(n int, noun string) string {
 // mostPlaces bounds the names in the verdict.
 const mostPlaces = 3
 
+// whole is where a result stands that names neither a server nor an object, such as that a server is missing.
+const whole = "the deployment as a whole"
+
 // where names the servers of results, or the objects of those that name no server.
 func where(rows []Result) string {
 	var places []string
-	seen := map[string]bool{"": true}
+	seen := map[string]bool{}
 	for _, c := range rows {
 		place := cleanObject(c.Object)
 		if c.Server != nil {
 			place = cleanName(*c.Server)
+		}
+		if place == "" {
+			place = whole
 		}
 		if !seen[place] {
 			seen[place] = true
 			places = append(places, place)
 		}
 	}
-	if len(places) == 0 {
+	if len(places) == 0 || len(places) == 1 && seen[whole] {
 		return ""
 	}
 	return " on " + list(places, mostPlaces)

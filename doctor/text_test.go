@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 			"pass 19 results of 7 checks (-v lists them): D001 1, D002 3, D003 3, D004 3, D005 3, D006 3, D007 3",
 		}, "note"},
 		{"one below it", old("n2"), []string{
-			"FIT: 7 checks passed on 3 servers",
+			"FIT: 7 checks passed on 3 servers, 1 with advice",
 			"note D003 hardened version on n2: got 2.14.2, below the hardened version, want >= 2.15.3 (advice)",
 			"     hint: upgrade this server to 2.15.3 or newer, which closes known holes",
 			"pass 18 results of 7 checks (-v lists them): D001 1, D002 3, D003 2, D004 3, D005 3, D006 3, D007 3",
@@ -123,7 +123,7 @@ func wide() *doctor.Report {
 }
 
 func TestTextOfManyRows(t *testing.T) {
-	want := `NOT FIT: 3 checks failed on n1, n2, n3; 3 checks could not look, as of 2030-01-02T03:04:05Z
+	want := `NOT FIT: 3 checks failed on n1, n2, n3, the deployment as a whole; 3 checks could not look, as of 2030-01-02T03:04:05Z
 FAIL D001 title of D001: got two, want w
      hint: hint of D001
 FAIL D004 title of D004 on n1, n2: got 4096, want w

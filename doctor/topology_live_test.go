@@ -38,7 +38,7 @@ func TestSuperclusterAndLeaf(t *testing.T) {
 	if d := time.Since(start); d > 2500*time.Millisecond {
 		t.Errorf("a complete answer took %v: the gathering waits for its timeout", d)
 	}
-	healthy := []string{"pass cluster east: 2 servers (east1, east2)", "pass cluster edge: 1 servers (edge)", "pass cluster west: 2 servers (west1, west2)"}
+	healthy := []string{"pass cluster east: 2 servers (east1, east2)", "pass cluster edge: 1 server (edge)", "pass cluster west: 2 servers (west1, west2)"}
 	for name, e := range map[string]doctor.Expect{
 		"proved": {},
 		"stated": {Servers: 2, Clusters: map[string]int{"west": 2, "edge": 1}},
@@ -60,7 +60,7 @@ func TestSuperclusterAndLeaf(t *testing.T) {
 	stop(clusters[1][1])
 	natstest.Answering(t, nc, 4)
 	r := doctor.Judge(gather(t, nc, doctor.Options{Timeout: 500 * time.Millisecond, Identify: true}), floors, doctor.Expect{Servers: 2, Clusters: map[string]int{"west": 2}})
-	want := []string{healthy[0], healthy[1], "fail cluster west: 1 servers (west1)"}
+	want := []string{healthy[0], healthy[1], "fail cluster west: 1 server (west1)"}
 	if diff := cmp.Diff(want, rows(r, "D001")); diff != "" {
 		t.Errorf("west2 down: %s", diff)
 	}

@@ -25,18 +25,26 @@ const (
 
 // check refuses flags that state nothing.
 func (f fitFlags) check(a *app) error {
-	if a.given["servers"] && f.Servers < 1 {
-		return usage(fmt.Errorf("--servers, got %d, want at least 1", f.Servers), "leave it out where two sources name the servers")
-	}
-	for _, name := range contract.SortedKeys(f.Cluster) {
-		if f.Cluster[name] < 1 {
-			return usage(fmt.Errorf("--cluster %s, got %d servers, want at least 1", name, f.Cluster[name]), "")
-		}
+	if err := checkCounts(a.given["servers"], f.Servers, f.Cluster); err != nil {
+		return err
 	}
 	if !a.given["skip-doctor"] {
 		return nil
 	}
 	return checkReason(f.SkipDoctor)
+}
+
+// checkCounts refuses numbers of servers that state nothing.
+func checkCounts(given bool, servers int, clusters map[string]int) error {
+	if given && servers < 1 {
+		return usage(fmt.Errorf("--servers, got %d, want at least 1", servers), "leave it out where two sources name the servers")
+	}
+	for _, name := range contract.SortedKeys(clusters) {
+		if clusters[name] < 1 {
+			return usage(fmt.Errorf("--cluster %s, got %d servers, want at least 1", name, clusters[name]), "")
+		}
+	}
+	return nil
 }
 
 func checkReason(reason string) error {

@@ -30,6 +30,9 @@ func (c *doctorCmd) check(given map[string]bool) error {
 			}
 		}
 	}
+	if err := checkCounts(given["servers"], c.Servers, c.Cluster); err != nil {
+		return err
+	}
 	switch {
 	case given["every"] && !c.Watch:
 		return usage(errors.New("--every without --watch"), "add --watch")
