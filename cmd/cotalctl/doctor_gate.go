@@ -85,6 +85,9 @@ func (w *spaceWork) beFit() (err error) {
 	case w.broker != nil && (r.Servers > 1 || len(r.Cluster) > 0):
 		return usage(fmt.Errorf("--servers or --cluster, and no server runs on %s: got more than the embedded broker", shown(w.req.dir)),
 			"name a server with --server URL")
+	case w.broker != nil && w.info.Replicas > 1: // it would refuse the first stream, or hold a space beside that of the cluster
+		return usage(fmt.Errorf("space %s is to have %d replicas, and no server runs on %s: got the embedded broker, which holds one",
+			w.name, w.info.Replicas, shown(w.req.dir)), "name the servers of the cluster with --server URL[,URL…]; docs/cluster.md makes one")
 	case w.broker != nil:
 		return nil
 	case w.req.server.Server == "" && r.SkipDoctor == "" && w.duty(contract.RoleDoctor) != nil:
