@@ -85,6 +85,7 @@ func networkErrors() []explanation {
 			return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || timedOut(err)
 		},
 			"the server did not answer in time", "check that it is up and not overloaded, or raise --timeout"},
+		{says("no such host"), "no address is known for the host name", "check the spelling in --server, and the name service of this machine"},
 		{says("connection refused"), "no server is reachable at the given URLs", "check --server, and that the broker runs"},
 		// The broker's own words are lost when it hangs up on a CONNECT line that is still being written.
 		{func(err error) bool { return says("connection reset by peer")(err) || says("broken pipe")(err) },

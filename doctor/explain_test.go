@@ -74,6 +74,7 @@ func TestExplainValues(t *testing.T) {
 		{nats.ErrAccountAuthExpired, "the account of the credential has expired"},
 		{nats.ErrSecureConnRequired, "requires TLS"},
 		{nats.ErrTimeout, "did not answer in time"},
+		{&net.DNSError{Err: "no such host", Name: "nats.example", IsNotFound: true}, "no address is known for the host name"},
 		{fmt.Errorf("gather: %w", context.DeadlineExceeded), "did not answer in time"},
 		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, "did not answer in time"},
 		{nats.ErrNoResponders, "nothing answers this request"},

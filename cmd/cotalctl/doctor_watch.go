@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -147,10 +148,26 @@ func (v *watchLines) show(w *viewed) error {
 	if line == v.told && len(w.changes) == 0 {
 		return nil
 	}
+	changes := w.changes
+	if v.told == "" { // the first line of a log says what stands there, not only how much
+		changes = standing(w.report)
+	}
 	v.told = line
-	news := doctor.DescribeChanges(w.changes, mostWatched, stamp)
+	news := doctor.DescribeChanges(changes, mostWatched, stamp)
 	_, err := fmt.Fprintf(v.out, "%s %s\n", stamp(w.at), strings.Join(append([]string{line}, news...), "; "))
 	return err
+}
+
+// standing is what a report finds, as changes from a time when nobody looked.
+func standing(r *doctor.Report) []doctor.Change {
+	var out []doctor.Change
+	for _, c := range r.Checks {
+		if c.Status != doctor.Pass {
+			out = append(out, doctor.Change{Result: c})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b doctor.Change) int { return strings.Compare(string(a.Result.Status), string(b.Result.Status)) })
+	return out
 }
 
 // mostWatched bounds the names in one change, and mostNews the changes that stay on the screen.

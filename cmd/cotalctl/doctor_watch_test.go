@@ -74,15 +74,15 @@ func TestWatchLines(t *testing.T) {
 		}, 0},
 		{"fails", []answer{{status: doctor.Pass}, {status: doctor.Fail}}, []string{"00:00:00Z FIT: 1 check passed on 1 server",
 			"00:00:05Z NOT FIT: 1 check failed on n1; failed: D004 max_control_line on n1"}, 3},
-		{"one for another", []answer{{status: doctor.Fail}, {status: doctor.Fail, id: "D009"}}, []string{"00:00:00Z NOT FIT: 1 check failed on n1",
+		{"one for another", []answer{{status: doctor.Fail}, {status: doctor.Fail, id: "D009"}}, []string{"00:00:00Z NOT FIT: 1 check failed on n1; failed: D004 max_control_line on n1",
 			"00:00:05Z NOT FIT: 1 check failed on n1; failed: D009 max_control_line on n1; no longer listed: D004 max_control_line on n1 (failed since 2000-01-01T00:00:00Z)"}, 3},
-		{"cannot look", []answer{{status: doctor.Skip}}, []string{"00:00:00Z UNKNOWN: 1 check could not look on n1"}, 1},
+		{"cannot look", []answer{{status: doctor.Skip}}, []string{"00:00:00Z UNKNOWN: 1 check could not look on n1; cannot look: D004 max_control_line on n1"}, 1},
 		{"lost and back", []answer{{status: doctor.Fail}, {err: gone}, {err: gone}, {status: doctor.Fail}}, []string{
-			"00:00:00Z NOT FIT: 1 check failed on n1",
+			"00:00:00Z NOT FIT: 1 check failed on n1; failed: D004 max_control_line on n1",
 			"00:00:05Z LOST: server nats://x: no server is reachable; hint: check --server",
 			"00:00:15Z NOT FIT: 1 check failed on n1",
 		}, 3},
-		{"lost", []answer{{status: doctor.Fail}, {err: gone}}, []string{"00:00:00Z NOT FIT: 1 check failed on n1",
+		{"lost", []answer{{status: doctor.Fail}, {err: gone}}, []string{"00:00:00Z NOT FIT: 1 check failed on n1; failed: D004 max_control_line on n1",
 			"00:00:05Z LOST: server nats://x: no server is reachable; hint: check --server"}, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
