@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/internal/contract"
+	"github.com/cotalctl/cotalctl/internal/embedded"
 	"github.com/cotalctl/cotalctl/internal/provision"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
@@ -21,7 +23,7 @@ type accountState struct {
 	change trust.Change
 	diff   []string
 	fresh  bool // no broker knows it yet
-	stale  bool // the broker holds another JWT than the directory
+	stale  bool // some server holds another JWT than the directory, or none
 }
 
 func (w *spaceWork) accountActions(acc *accountState) []provision.Action {
@@ -71,8 +73,9 @@ func (w *spaceWork) inspect(acc *accountState) (err error) {
 	if err != nil {
 		return err
 	}
-	now, err := claims.LookupAccount(w.app.ctx, held.Public)
-	acc.fresh, acc.stale = now == "", now != held.JWT
+	copies, err := claims.LookupAccount(w.app.ctx, held.Public)
+	acc.fresh = !slices.ContainsFunc(copies, func(token string) bool { return token != "" })
+	acc.stale = !slices.Equal(copies, []string{held.JWT})
 	return err
 }
 
@@ -89,15 +92,27 @@ func (w *spaceWork) neverMade(account string) error {
 // claimsStore is where the broker keeps account JWTs: asked directly where it runs in this process, else over the system
 // account.
 type claimsStore interface {
-	LookupAccount(ctx context.Context, account string) (string, error)
+	// LookupAccount returns each differing JWT that servers hold, "" for none.
+	LookupAccount(ctx context.Context, account string) ([]string, error)
 	PushAccount(ctx context.Context, accountJWT string) error
 }
 
-// systemClaims is the claims store of a broker elsewhere.
-type systemClaims struct{ nc *nats.Conn }
+// ownClaims is the claims store of the broker in this process.
+type ownClaims struct{ *embedded.Server }
 
-func (s systemClaims) LookupAccount(ctx context.Context, account string) (string, error) {
-	return provision.LookupAccount(ctx, s.nc, account)
+func (s ownClaims) LookupAccount(ctx context.Context, account string) ([]string, error) {
+	token, err := s.Server.LookupAccount(ctx, account)
+	return []string{token}, err
+}
+
+// systemClaims is the claims store of a broker elsewhere, which has so many servers; 0: it is not known.
+type systemClaims struct {
+	nc      *nats.Conn
+	servers int
+}
+
+func (s systemClaims) LookupAccount(ctx context.Context, account string) ([]string, error) {
+	return provision.LookupAccount(ctx, s.nc, account, s.servers)
 }
 
 func (s systemClaims) PushAccount(ctx context.Context, accountJWT string) error {
@@ -106,7 +121,7 @@ func (s systemClaims) PushAccount(ctx context.Context, accountJWT string) error 
 
 func (w *spaceWork) claimsStore() (claimsStore, error) {
 	if w.broker != nil {
-		return w.broker, nil
+		return ownClaims{w.broker}, nil
 	}
 	if w.system == nil {
 		var err error
@@ -119,7 +134,11 @@ func (w *spaceWork) claimsStore() (claimsStore, error) {
 			return nil, err
 		}
 	}
-	return systemClaims{w.system}, nil
+	servers := 0
+	if w.fitness != nil {
+		servers = w.fitness.entry.Servers
+	}
+	return systemClaims{w.system, servers}, nil
 }
 
 // accountEdit is what a change of trust does to the accounts of a space; the zero edit does nothing.

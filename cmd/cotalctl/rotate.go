@@ -121,7 +121,7 @@ func pushHere(ctx context.Context, claims claimsStore, accountJWT string) error 
 		return err
 	}
 	held, err := claims.LookupAccount(ctx, c.Subject)
-	if err == nil && held != accountJWT {
+	if err == nil && !slices.Equal(held, []string{accountJWT}) {
 		err = fmt.Errorf("the broker does not take the JWT of account %s: it holds another one", c.Subject)
 	}
 	return err
