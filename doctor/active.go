@@ -55,11 +55,11 @@ type Tried struct {
 	Blind bool   `json:"blind"` // that proves nothing: the server was not reached, or took too long
 }
 
-// tried is the outcome of an attempt. A timeout is no refusal, and a credential that may not try proves nothing.
+// tried is the outcome of an attempt. A timeout is no refusal, and a credential that may not connect, or not try, proves nothing.
 func tried(err error) Tried {
 	t := Tried{Error: Explain(err)}
-	for _, unseen := range []error{nats.ErrTimeout, nats.ErrNoServers, nats.ErrPermissionViolation, context.DeadlineExceeded,
-		context.Canceled, syscall.ECONNREFUSED} {
+	for _, unseen := range []error{nats.ErrTimeout, nats.ErrNoServers, nats.ErrPermissionViolation, nats.ErrAuthorization, nats.ErrAuthExpired,
+		nats.ErrAuthRevoked, context.DeadlineExceeded, context.Canceled, syscall.ECONNREFUSED} {
 		t.Blind = t.Blind || errors.Is(err, unseen)
 	}
 	t.Blind = t.Blind || err != nil && timedOut(err)
@@ -131,6 +131,9 @@ func judgeConnects(j *judging) []Result {
 		return nil
 	}
 	return j.perServer(fmt.Sprintf("it takes a CONNECT line of %d bytes", p.Line), func(m *member) (string, Status, string) {
+		if m.varz.MaxControlLine < min(p.Line, j.floors.ControlLine) {
+			return "not judged, since its max_control_line is too low", Skip, "see D004"
+		}
 		i := slices.IndexFunc(p.Connects, func(c ConnectProof) bool { return c.Of == m.ID })
 		if i < 0 {
 			return "not tried, since no address leads to it", Skip, "see " + idIdentity

@@ -196,7 +196,15 @@ func judgeIdentity(j *judging) []Result {
 	if len(j.snap.Identities) == 0 {
 		return nil
 	}
-	return j.perServer("its own address leads to it", func(m *member) (string, Status, string) {
+	const want = "its own address leads to it"
+	var slips []Result
+	for _, name := range j.expect.Named {
+		if !slices.ContainsFunc(j.view.members, func(m *member) bool { return m.Name == name }) {
+			slips = append(slips, Result{Status: Skip, Object: "address of " + name, Got: "no server of that name answered", Want: want,
+				Hint: "see the names of the servers below, and " + idFanOut})
+		}
+	}
+	return append(slips, j.perServer(want, func(m *member) (string, Status, string) {
 		var elsewhere, silent []string
 		for _, id := range j.snap.Identities {
 			switch {
@@ -217,5 +225,5 @@ func judgeIdentity(j *judging) []Result {
 			return strings.Join(silent, "; "), Skip, hint + m.Name + "=HOST:PORT"
 		}
 		return "no address was dialed in time", Skip, "raise --timeout, or " + hint + m.Name + "=HOST:PORT"
-	})
+	})...)
 }

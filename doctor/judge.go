@@ -21,6 +21,7 @@ type Floors struct {
 type Expect struct {
 	Servers  int            // servers of the connection's cluster; 0: the answers must prove their own completeness
 	Clusters map[string]int // the same for each further cluster by name
+	Named    []string       // servers whose addresses the operator states: one that is none of them is a slip
 
 	Shape        *shape.Space      // what the space's accounts hold
 	Keys         map[string]string // public keys of these accounts, by the names of the topology

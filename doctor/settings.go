@@ -136,8 +136,8 @@ func (g camp) names() string {
 	return strings.Join(out, ", ")
 }
 
-// grouped puts servers together by value. The first camp is the norm: the largest one, of two alike the one of the connection's own
-// server. The others follow by value.
+// grouped puts servers together by value. The first camp is the norm: the largest one, of two alike the one of the server whose name
+// comes first, so that it does not hang on which server the doctor is connected to. The others follow by value.
 func (j *judging) grouped(members []*member, value func(*member) string) []camp {
 	by := map[string][]*member{}
 	for _, m := range members {
@@ -149,9 +149,10 @@ func (j *judging) grouped(members []*member, value func(*member) string) []camp 
 		out = append(out, camp{v, ms})
 	}
 	slices.SortFunc(out, func(a, b camp) int { return compareText(a.value, b.value) })
-	norm := slices.IndexFunc(out, func(g camp) bool { return g.has(j.snap.Connected.ID) })
+	norm := 0
 	for i, g := range out {
-		if norm < 0 || len(g.members) > len(out[norm].members) {
+		is := out[norm].members
+		if len(g.members) > len(is) || len(g.members) == len(is) && g.members[0].Name < is[0].Name {
 			norm = i
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -194,9 +195,16 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if has, err := credential(creds); err == nil && has.Expires <= a.now().Unix() {
+		return nil, failed(fmt.Errorf("%s: the credential expired at %s", shown(creds), time.Unix(has.Expires, 0).UTC().Format(time.RFC3339)),
+			"make the system credentials anew: cotalctl rotate system")
+	}
 	url, err := c.url(a)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(strings.Split(url, ",")); n > 1 { // a frozen one must not cost the time of all
+		opts = append(opts, nats.Timeout(c.Timeout.duration()/time.Duration(n+1)))
 	}
 	nc, err := interruptible(a.ctx, func() (*nats.Conn, error) { return nats.Connect(url, append(opts, user...)...) })
 	if err != nil {

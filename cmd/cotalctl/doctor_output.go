@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,6 +77,10 @@ func readSnapshot(path string) (*doctor.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	var head struct{ Schema string }
+	if json.Unmarshal(data, &head) == nil && head.Schema != doctor.SnapshotSchema {
+		return nil, &contract.Problem{What: shown(path) + ": schema", Got: strconv.Quote(head.Schema), Want: strconv.Quote(doctor.SnapshotSchema), Hint: hintSnapshot}
+	}
 	s, err := doctor.ReadSnapshot(bytes.NewReader(data))
 	if err == nil {
 		return s, nil
@@ -120,6 +126,9 @@ func snapshotTarget(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return failed(fmt.Errorf("%s: %w", what, err), "make its directory first")
+		}
 		return nil
 	case err != nil:
 		return err
