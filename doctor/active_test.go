@@ -42,6 +42,17 @@ func TestConnectProof(t *testing.T) {
 	if diff := cmp.Diff([]string{"fail D050 n2"}, brief(r)); diff != "" || r.ExitCode() != 3 {
 		t.Errorf("exit %d: %s\n%+v", r.ExitCode(), diff, snap.Proof)
 	}
+	// With a floor for the line, it is that floor's failure alone.
+	low := doctor.Judge(snap, doctor.Floors{ControlLine: active.Line}, doctor.Expect{Named: []string{"n1", "n9"}})
+	if diff := cmp.Diff([]string{"fail D004 n2", "skip D007 -", "skip D050 n2"}, brief(low)); diff != "" {
+		t.Error(diff)
+	}
+	// A credential that nobody lets in says nothing of a server.
+	active.Connect = func(context.Context, string) (string, error) { return "", nats.ErrAuthorization }
+	refused := gather(t, doctorUser(t, servers[0]), doctor.Options{Timeout: time.Minute, Identify: true, Active: active})
+	if diff := cmp.Diff([]string{"skip D050 n1", "skip D050 n2", "skip D050 n3"}, brief(doctor.Judge(refused, doctor.Floors{}, doctor.Expect{}))); diff != "" {
+		t.Error(diff)
+	}
 	proven := 0
 	for _, c := range r.Checks {
 		if c.ID == "D050" && c.Status == doctor.Pass {
