@@ -172,6 +172,12 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 			addAccounts(s)
 			s.Accounts[0].Connz[0].Answers[1].Data.Total = 5000
 		}, known, list("skip D024 n2", "skip D027 n2"), ""},
+		{"account: connections that came while pages were read", func(s *doctor.Snapshot) {
+			addAccounts(s)
+			s.Accounts[0].Connz[0].Answers[1].Data.Total = 65
+		}, known, list("skip D024 n2", "skip D027 n2"), ""},
+		{"accounts: not looked into", func(*doctor.Snapshot) {}, known, list("skip D019 -", "skip D021 -", "skip D021 -", "skip D023 -", "skip D023 -",
+			"skip D024 -", "skip D024 -", "skip D025 -", "skip D025 -", "skip D026 -", "skip D026 -", "skip D027 -", "skip D027 -"), ""},
 		{"account: two answers", func(s *doctor.Snapshot) {
 			addAccounts(s)
 			a := s.Accounts[0].Accountz.Answers[1]
@@ -274,6 +280,34 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"system: a user without permissions of its own", connected(1, func(c *doctor.Connection) {
 			c.Publish, c.Subscribe = doctor.ReachUnset, doctor.ReachUnset // the defaults of the account are narrow
 		}), known, list(), ""},
+	}
+}
+
+// The connections of an account count only where every server told of its own.
+func TestConnectionLimit(t *testing.T) {
+	rows := func(edit func(*doctor.Snapshot)) (out []string) {
+		s := recorded(t)
+		addAccounts(s)
+		edit(s)
+		for _, c := range doctor.Judge(s, floors, knownAccounts(s.Varz.Answers[0].Data.SystemAccount)).Checks {
+			if c.ID == "D026" && c.Server == nil {
+				out = append(out, string(c.Status)+" "+c.Got)
+			}
+		}
+		return out
+	}
+	if d := cmp.Diff([]string{"pass 3 connections"}, rows(func(*doctor.Snapshot) {})); d != "" {
+		t.Error(d)
+	}
+	silent := func(s *doctor.Snapshot) {
+		s.Accounts[0].Accountz.Answers = without(s.Accounts[0].Accountz.Answers, "n2")
+	}
+	if got := rows(silent); got != nil {
+		t.Errorf("one silent: %q", got)
+	}
+	full := func(s *doctor.Snapshot) { silent(s); s.Accounts[0].Accountz.Answers[0].Data.Connections = 20 }
+	if d := cmp.Diff([]string{"fail 21 connections"}, rows(full)); d != "" {
+		t.Errorf("one silent, and enough without it: %s", d)
 	}
 }
 

@@ -88,7 +88,7 @@ func judgeDurables(j *judging) []Result {
 				f.rows = append(f.rows, h.standing(d)...)
 			}
 		}
-		f.got = count(n, "consumer") + " as declared"
+		f.got = plural(n, "consumer") + " as declared"
 		return f
 	})
 }
@@ -158,7 +158,7 @@ func judgeUndeclaredConsumers(j *judging) []Result {
 		})
 		f.got = "none"
 		if n > 0 {
-			f.got += fmt.Sprintf("; %s under names of client libraries", count(n, "ephemeral"))
+			f.got += fmt.Sprintf("; %s under names of client libraries", plural(n, "ephemeral"))
 		}
 		return f
 	})
@@ -199,7 +199,7 @@ func judgePush(j *judging) []Result {
 		})
 		f.got = "none"
 		if n > 0 {
-			f.got += fmt.Sprintf("; %s of client libraries", count(n, "watcher"))
+			f.got += fmt.Sprintf("; %s of client libraries", plural(n, "watcher"))
 		}
 		return f
 	})
@@ -232,7 +232,7 @@ func judgeConsumerHealth(j *judging) []Result {
 		if f.unseen.why == "" {
 			f.unseen = away
 		}
-		f.got = count(n, "durable") + " led and current"
+		f.got = plural(n, "durable") + " led and current"
 		return f
 	})
 }
@@ -241,7 +241,7 @@ func judgeConsumerHealth(j *judging) []Result {
 func (h *holding) consumerState(c heldConsumer) groupState {
 	switch {
 	case c.Group == nil:
-		return groupState{}
+		return groupState{} // on a server without a cluster
 	case c.Group.Leader == "" || !c.leads:
 		if state, _ := h.replicas(h.streams[c.stream]); len(state.faults) > 0 || state.away.why != "" {
 			return groupState{away: blindness{"the stream of " + c.object() + " is not fit", "see " + idReplicas}}

@@ -209,7 +209,7 @@ func where(c doctor.Result) string {
 }
 
 // However long the round trip was and whenever in it the server read its clock, no clock that is right fails, and beyond the round trip
-// and the limit every one that is wrong does.
+// and the limit every one that is wrong does. No clock passes by a round trip that could hide any.
 func TestClockIsNeverBlamedForTheRoundTrip(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -228,7 +228,7 @@ func TestClockIsNeverBlamedForTheRoundTrip(t *testing.T) {
 		clocks(0, 0, 0)(s)
 		s.Varz.Answers[1].After = tt.round
 		s.Varz.Answers[1].Data.Now = s.Taken.Add(tt.now)
-		want := []string{}
+		want := []string{"skip D015 n2"} // what a round trip of that length hides, nobody knows
 		if tt.failing {
 			want = []string{"fail D015 n2"}
 		}
