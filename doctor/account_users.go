@@ -82,7 +82,7 @@ func judgeSystemUsers(j *judging) []Result {
 			case len(notes) > 0:
 				return listed(notes) + " without a known profile", Pass, "find out whose they are; a system user of the contract says so in a tag"
 			}
-			return fmt.Sprintf("%d users", len(users)), Pass, ""
+			return plural(len(users), "user"), Pass, ""
 		})
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // Bounds of a replica that is fit. One that is written to lags by a few operations at any moment; one that restarts catches up, and
@@ -67,7 +69,7 @@ func (h *holding) replicas(s *held) (state groupState, leader string) {
 	if st == nil {
 		return h.leaderless(s), ""
 	}
-	return h.group(st.Group, number(st.Config["num_replicas"])), leader
+	return h.group(st.Group, shape.Number(st.Config["num_replicas"])), leader
 }
 
 // leaderless is the state of a stream of which no server says that it leads.

@@ -84,8 +84,8 @@ func TestSettingsOfRealServers(t *testing.T) {
 		{"ACK flag", func(o *server.Options) { o.FeatureFlags = map[string]bool{"js_ack_fc_v2": true} }, shut, []string{"fail D014 n2"}, nil},
 		{"small store", func(o *server.Options) { o.JetStreamMaxStore = gib },
 			func(e *doctor.Expect) { e.Storage = 2 * gib }, []string{"fail D008 n2"}, nil},
-		{"few consumers", func(o *server.Options) { o.JetStreamLimits.DefaultMaxConsumers = 5 },
-			func(e *doctor.Expect) { e.Consumers = 6 }, []string{"fail D008 n2"}, []string{"D020 -"}},
+		{"few acks pending", func(o *server.Options) { o.JetStreamLimits.MaxAckPending = 5 },
+			func(e *doctor.Expect) { e.AckPending = 6 }, []string{"fail D008 n2"}, []string{"D020 -"}},
 		{"auth timeout", func(o *server.Options) { o.AuthTimeout = 1 },
 			func(e *doctor.Expect) { e.AuthTimeout = 2 * time.Second }, []string{"fail D017 n2"}, []string{"D020 -"}},
 		{"a second operator", func(o *server.Options) {

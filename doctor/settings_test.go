@@ -78,8 +78,6 @@ func settingsFaults() []fault {
 		{"memory too small", onJS(func(js *doctor.JetStream) { js.MaxMemory = 1 << 20 }),
 			three(func(e *doctor.Expect) { e.Memory = 2 << 20 }), []string{"fail D008 n2"}, ""},
 		{"memory full", onJS(func(js *doctor.JetStream) { js.MaxMemory, js.Memory = 1<<20, 1<<20 }), plain, []string{"fail D008 n2"}, ""},
-		{"too few consumers", onJS(func(js *doctor.JetStream) { js.MostConsumers = 10 }),
-			three(func(e *doctor.Expect) { e.Consumers = 11 }), []string{"fail D008 n2"}, ""},
 		{"too few acks pending", onJS(func(js *doctor.JetStream) { js.MostAckPending = 10 }),
 			three(func(e *doctor.Expect) { e.AckPending = 1000 }), []string{"fail D008 n2"}, ""},
 		{"duplicate window too short", onJS(func(js *doctor.JetStream) { js.MostDuplicates = time.Second }),
@@ -153,7 +151,7 @@ func TestNotes(t *testing.T) {
 		want   []string // id, server, part of what was got
 	}{
 		{"healthy", func(*doctor.Snapshot) {}, three(func(e *doctor.Expect) {
-			e.Storage, e.Memory, e.Consumers, e.AckPending, e.Duplicates, e.APILevel, e.AuthTimeout = gib, 1<<20, 100, 1000, 2*time.Minute, 2, 2*time.Second
+			e.Storage, e.Memory, e.AckPending, e.Duplicates, e.APILevel, e.AuthTimeout = gib, 1<<20, 1000, 2*time.Minute, 2, 2*time.Second
 			e.LeafAccounts = map[string]bool{"ASPACE": true}
 		}), nil},
 		{"room in doubt", onJS(func(js *doctor.JetStream) { js.MaxStore, js.ReservedStore = 3*gib, 2*gib }),

@@ -47,7 +47,7 @@ func (j *judging) perHolding(want string, look func(h *holding) finding) []Resul
 		if !h.absent {
 			f = look(h)
 		}
-		verdict := Result{Object: "account " + h.account, Status: Skip, Got: f.unseen.why, Want: want, Hint: f.unseen.hint}
+		whole := Result{Object: "account " + h.account, Status: Skip, Got: f.unseen.why, Want: want, Hint: f.unseen.hint}
 		for _, r := range f.rows {
 			if r.Want == "" {
 				r.Want = want
@@ -56,10 +56,10 @@ func (j *judging) perHolding(want string, look func(h *holding) finding) []Resul
 		}
 		switch {
 		case f.unseen.why != "":
-			out = append(out, verdict)
+			out = append(out, whole)
 		case !slices.ContainsFunc(f.rows, func(r Result) bool { return r.Status != Pass }) && f.got != "":
-			verdict.Status, verdict.Got = Pass, f.got
-			out = append(out, verdict)
+			whole.Status, whole.Got = Pass, f.got
+			out = append(out, whole)
 		}
 	}
 	return out
