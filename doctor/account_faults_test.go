@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -78,6 +80,13 @@ func knownAccounts(system string) doctor.Expect {
 func expiredAccounts(e doctor.Expect) doctor.Expect {
 	e.Accounts = slices.Clone(e.Accounts)
 	e.Accounts[0].Claims.Expires = issuedAt
+	return e
+}
+
+// beyond is a directory whose space's JWT allows more than its contract.
+func beyond(e doctor.Expect) doctor.Expect {
+	e.Accounts = slices.Clone(e.Accounts)
+	e.Accounts[0].Beyond = []string{"mapping a to b (100%)"}
 	return e
 }
 
@@ -234,6 +243,9 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"claims: a mapping everywhere, no JWT known", addAccounts,
 			doctor.Expect{Servers: 3, Accounts: []doctor.ExpectAccount{{Name: "main", Key: spaceKey}}},
 			list("fail D023 n1", "fail D023 n2", "fail D023 n3"), ""},
+		{"claims: a mapping everywhere that no contract declares", addAccounts, beyond(known), list("fail D023 n1", "fail D023 n2", "fail D023 n3"), ""},
+		{"claims: the same, and a server with another JWT", held(func(c *doctor.Claims) { c.IssuedAt--; c.Others = nil }), beyond(known),
+			list("fail D021 n2", "fail D023 n1", "fail D023 n3"), ""},
 		{"claims: a wider limit", held(func(c *doctor.Claims) { c.Limits = map[string]int64{"connections": -1} }), known,
 			list("skip D021 n2", "fail D023 n2"), ""},
 		{"claims: a narrower limit", held(func(c *doctor.Claims) { c.Limits = map[string]int64{"connections": 9} }), known, list("fail D021 n2"), ""},
@@ -280,6 +292,54 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"system: a user without permissions of its own", connected(1, func(c *doctor.Connection) {
 			c.Publish, c.Subscribe = doctor.ReachUnset, doctor.ReachUnset // the defaults of the account are narrow
 		}), known, list(), ""},
+	}
+}
+
+// What a JWT allows beyond a contract is told, and what both have is not.
+func TestDeclaredClaims(t *testing.T) {
+	operator, err := nkeys.CreateOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := accountKey(t)
+	declared := func() *jwt.AccountClaims {
+		c := jwt.NewAccountClaims(accountKey(t))
+		none := jwt.Permission{Deny: jwt.StringList{">"}}
+		c.DefaultPermissions = jwt.Permissions{Pub: none, Sub: none}
+		c.Exports.Add(&jwt.Export{Subject: "a.>", Type: jwt.Stream, TokenReq: true})
+		c.Imports.Add(&jwt.Import{Subject: "b.>", Account: other, Type: jwt.Service})
+		return c
+	}
+	for _, tt := range []struct {
+		name string
+		edit func(*jwt.AccountClaims)
+		want []string
+	}{
+		{"as declared", func(*jwt.AccountClaims) {}, nil},
+		{"less", func(c *jwt.AccountClaims) { c.Exports = nil }, nil},
+		{"a mapping", func(c *jwt.AccountClaims) { c.AddMapping("x", jwt.WeightedMapping{Subject: "y"}) }, []string{"mapping x to y (100%)"}},
+		{"an export", func(c *jwt.AccountClaims) { c.Exports.Add(&jwt.Export{Subject: "x", Type: jwt.Stream}) }, []string{"export stream x"}},
+		{"a public one", func(c *jwt.AccountClaims) { c.Exports[0].TokenReq = false }, []string{"export stream a.>"}},
+		{"an import", func(c *jwt.AccountClaims) { c.Imports.Add(&jwt.Import{Subject: "x", Account: other, Type: jwt.Stream}) },
+			[]string{"import stream x of " + other}},
+		{"no default permissions", func(c *jwt.AccountClaims) { c.DefaultPermissions = jwt.Permissions{} }, []string{"no default permissions"}},
+		{"other default permissions", func(c *jwt.AccountClaims) { c.DefaultPermissions.Sub = jwt.Permission{Allow: jwt.StringList{"x"}} },
+			[]string{`default permissions {"pub":{"deny":["\u003e"]},"sub":{"allow":["x"]}}`}},
+	} {
+		c := declared()
+		tt.edit(c)
+		token, err := c.Encode(operator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := doctor.ExpectFrom(token, func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Declare(declared())
+		if diff := cmp.Diff(tt.want, e.Beyond); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ func (dc *doctorCase) know(a *app, d *trust.Dir, ct *contract.Contract, t *contr
 	if !slices.Contains(names, space) {
 		space = ""
 	}
-	accounts, expected, err := doctorAccounts(d, t, space)
+	accounts, expected, err := doctorAccounts(d, ct, t, space)
 	if err != nil {
 		return err
 	}
