@@ -38,7 +38,7 @@ func systemClaims(key string) *doctor.Claims {
 
 // user is a connection as the contract's credentials make it.
 func user() doctor.Connection {
-	return doctor.Connection{ID: 1, Kind: "Client", Type: "nats", User: firstUser, Issuer: "ASIGNER", IssuedAt: issuedAt, Expires: issuedAt * 2,
+	return doctor.Connection{ID: 1, Kind: "Client", User: firstUser, Issuer: "ASIGNER", IssuedAt: issuedAt, Expires: issuedAt * 2,
 		Tags: []string{"profile:doctor"}, Types: []string{"STANDARD"}, Publish: doctor.ReachLimited, Subscribe: doctor.ReachLimited}
 }
 

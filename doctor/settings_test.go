@@ -40,7 +40,7 @@ func joinLeaf(s *doctor.Snapshot) *doctor.Varz {
 	s.Identities = append(s.Identities, doctor.Identity{Of: leaf.Server.ID, Found: leaf.Server})
 	s.Leafz.Answers[0].Data.Leafs = append(s.Leafz.Answers[0].Data.Leafs, doctor.Leaf{Name: "leaf", Account: system})
 	s.Leafz.Answers = append(s.Leafz.Answers, doctor.Answer[doctor.Leafz]{Server: leaf.Server,
-		Data: &doctor.Leafz{Leafs: []doctor.Leaf{{Name: "n1", Account: system, Spoke: true}}}})
+		Data: &doctor.Leafz{Leafs: []doctor.Leaf{{Name: "n1", Account: system}}}})
 	return leaf.Data
 }
 
@@ -272,7 +272,7 @@ func TestLeafServersOfTheSystemAccount(t *testing.T) {
 			s.Leafz.Answers[0].Data.Leafs = append(s.Leafz.Answers[0].Data.Leafs, doctor.Leaf{Name: "leaf", Account: "ASPACE"})
 		}, true},
 		{"an account of the space, by the leaf", func(s *doctor.Snapshot, leaf *doctor.Varz) {
-			s.Leafz.Answers[3].Data.Leafs = append(s.Leafz.Answers[3].Data.Leafs, doctor.Leaf{Name: "n1", Account: "ASPACE", Spoke: true})
+			s.Leafz.Answers[3].Data.Leafs = append(s.Leafz.Answers[3].Data.Leafs, doctor.Leaf{Name: "n1", Account: "ASPACE"})
 		}, true},
 		{"configured for another account", func(s *doctor.Snapshot, leaf *doctor.Varz) { leaf.LeafAccounts = append(leaf.LeafAccounts, "ASPACE") }, true},
 		{"no word of its connections", func(s *doctor.Snapshot, leaf *doctor.Varz) { s.Leafz.Answers = without(s.Leafz.Answers, "leaf") }, true},
