@@ -75,7 +75,6 @@ type Accountz struct {
 	Complete    bool                 `json:"complete"` // all that it imports from is known
 	JetStream   bool                 `json:"jetstream"`
 	Connections int                  `json:"connections"` // to this server, of clients
-	Leafs       int                  `json:"leafs"`       // connections of leaf nodes to this server
 	Mappings    []string             `json:"mappings"`    // subjects that it maps, sorted
 	Imports     []string             `json:"imports"`     // in force, but the server's own; sorted
 	Exports     []string             `json:"exports"`     // the same
@@ -91,7 +90,6 @@ type accountzData struct {
 		Expired   bool   `json:"expired"`
 		Complete  bool   `json:"complete"`
 		JetStream bool   `json:"jetstream_enabled"`
-		Leafs     int    `json:"leafnode_connections"`
 		Clients   int    `json:"client_connections"`
 		Mappings  map[string][]struct {
 			Subject string `json:"subject"`
@@ -119,7 +117,7 @@ func (z *Accountz) decode(s Server, data []byte) string {
 		return why
 	}
 	a := d.Detail
-	*z = Accountz{Expired: a.Expired, Complete: a.Complete, JetStream: a.JetStream, Connections: a.Clients, Leafs: a.Leafs,
+	*z = Accountz{Expired: a.Expired, Complete: a.Complete, JetStream: a.JetStream, Connections: a.Clients,
 		Revoked: map[string]time.Time{}}
 	if a.JWT != "" {
 		claims, err := claimsOf(a.JWT)

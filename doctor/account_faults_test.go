@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -36,7 +38,7 @@ func systemClaims(key string) *doctor.Claims {
 
 // user is a connection as the contract's credentials make it.
 func user() doctor.Connection {
-	return doctor.Connection{ID: 1, Kind: "Client", Type: "nats", User: firstUser, Issuer: "ASIGNER", IssuedAt: issuedAt, Expires: issuedAt * 2,
+	return doctor.Connection{ID: 1, Kind: "Client", User: firstUser, Issuer: "ASIGNER", IssuedAt: issuedAt, Expires: issuedAt * 2,
 		Tags: []string{"profile:doctor"}, Types: []string{"STANDARD"}, Publish: doctor.ReachLimited, Subscribe: doctor.ReachLimited}
 }
 
@@ -78,6 +80,13 @@ func knownAccounts(system string) doctor.Expect {
 func expiredAccounts(e doctor.Expect) doctor.Expect {
 	e.Accounts = slices.Clone(e.Accounts)
 	e.Accounts[0].Claims.Expires = issuedAt
+	return e
+}
+
+// beyond is a directory whose space's JWT allows more than its contract.
+func beyond(e doctor.Expect) doctor.Expect {
+	e.Accounts = slices.Clone(e.Accounts)
+	e.Accounts[0].Beyond = []string{"mapping a to b (100%)"}
 	return e
 }
 
@@ -172,6 +181,12 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 			addAccounts(s)
 			s.Accounts[0].Connz[0].Answers[1].Data.Total = 5000
 		}, known, list("skip D024 n2", "skip D027 n2"), ""},
+		{"account: connections that came while pages were read", func(s *doctor.Snapshot) {
+			addAccounts(s)
+			s.Accounts[0].Connz[0].Answers[1].Data.Total = 65
+		}, known, list("skip D024 n2", "skip D027 n2"), ""},
+		{"accounts: not looked into", func(*doctor.Snapshot) {}, known, list("skip D019 -", "skip D021 -", "skip D021 -", "skip D023 -", "skip D023 -",
+			"skip D024 -", "skip D024 -", "skip D025 -", "skip D025 -", "skip D026 -", "skip D026 -", "skip D027 -", "skip D027 -"), ""},
 		{"account: two answers", func(s *doctor.Snapshot) {
 			addAccounts(s)
 			a := s.Accounts[0].Accountz.Answers[1]
@@ -228,6 +243,9 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"claims: a mapping everywhere, no JWT known", addAccounts,
 			doctor.Expect{Servers: 3, Accounts: []doctor.ExpectAccount{{Name: "main", Key: spaceKey}}},
 			list("fail D023 n1", "fail D023 n2", "fail D023 n3"), ""},
+		{"claims: a mapping everywhere that no contract declares", addAccounts, beyond(known), list("fail D023 n1", "fail D023 n2", "fail D023 n3"), ""},
+		{"claims: the same, and a server with another JWT", held(func(c *doctor.Claims) { c.IssuedAt--; c.Others = nil }), beyond(known),
+			list("fail D021 n2", "fail D023 n1", "fail D023 n3"), ""},
 		{"claims: a wider limit", held(func(c *doctor.Claims) { c.Limits = map[string]int64{"connections": -1} }), known,
 			list("skip D021 n2", "fail D023 n2"), ""},
 		{"claims: a narrower limit", held(func(c *doctor.Claims) { c.Limits = map[string]int64{"connections": 9} }), known, list("fail D021 n2"), ""},
@@ -274,6 +292,82 @@ func accountFaults(healthy *doctor.Snapshot) []fault {
 		{"system: a user without permissions of its own", connected(1, func(c *doctor.Connection) {
 			c.Publish, c.Subscribe = doctor.ReachUnset, doctor.ReachUnset // the defaults of the account are narrow
 		}), known, list(), ""},
+	}
+}
+
+// What a JWT allows beyond a contract is told, and what both have is not.
+func TestDeclaredClaims(t *testing.T) {
+	operator, err := nkeys.CreateOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := accountKey(t)
+	declared := func() *jwt.AccountClaims {
+		c := jwt.NewAccountClaims(accountKey(t))
+		none := jwt.Permission{Deny: jwt.StringList{">"}}
+		c.DefaultPermissions = jwt.Permissions{Pub: none, Sub: none}
+		c.Exports.Add(&jwt.Export{Subject: "a.>", Type: jwt.Stream, TokenReq: true})
+		c.Imports.Add(&jwt.Import{Subject: "b.>", Account: other, Type: jwt.Service})
+		return c
+	}
+	for _, tt := range []struct {
+		name string
+		edit func(*jwt.AccountClaims)
+		want []string
+	}{
+		{"as declared", func(*jwt.AccountClaims) {}, nil},
+		{"less", func(c *jwt.AccountClaims) { c.Exports = nil }, nil},
+		{"a mapping", func(c *jwt.AccountClaims) { c.AddMapping("x", jwt.WeightedMapping{Subject: "y"}) }, []string{"mapping x to y (100%)"}},
+		{"an export", func(c *jwt.AccountClaims) { c.Exports.Add(&jwt.Export{Subject: "x", Type: jwt.Stream}) }, []string{"export stream x"}},
+		{"a public one", func(c *jwt.AccountClaims) { c.Exports[0].TokenReq = false }, []string{"export stream a.>"}},
+		{"an import", func(c *jwt.AccountClaims) { c.Imports.Add(&jwt.Import{Subject: "x", Account: other, Type: jwt.Stream}) },
+			[]string{"import stream x of " + other}},
+		{"no default permissions", func(c *jwt.AccountClaims) { c.DefaultPermissions = jwt.Permissions{} }, []string{"no default permissions"}},
+		{"other default permissions", func(c *jwt.AccountClaims) { c.DefaultPermissions.Sub = jwt.Permission{Allow: jwt.StringList{"x"}} },
+			[]string{`default permissions {"pub":{"deny":["\u003e"]},"sub":{"allow":["x"]}}`}},
+	} {
+		c := declared()
+		tt.edit(c)
+		token, err := c.Encode(operator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := doctor.ExpectFrom(token, func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Declare(declared())
+		if diff := cmp.Diff(tt.want, e.Beyond); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+// The connections of an account count only where every server told of its own.
+func TestConnectionLimit(t *testing.T) {
+	rows := func(edit func(*doctor.Snapshot)) (out []string) {
+		s := recorded(t)
+		addAccounts(s)
+		edit(s)
+		for _, c := range doctor.Judge(s, floors, knownAccounts(s.Varz.Answers[0].Data.SystemAccount)).Checks {
+			if c.ID == "D026" && c.Server == nil {
+				out = append(out, string(c.Status)+" "+c.Got)
+			}
+		}
+		return out
+	}
+	if d := cmp.Diff([]string{"pass 3 connections"}, rows(func(*doctor.Snapshot) {})); d != "" {
+		t.Error(d)
+	}
+	silent := func(s *doctor.Snapshot) {
+		s.Accounts[0].Accountz.Answers = without(s.Accounts[0].Accountz.Answers, "n2")
+	}
+	if got := rows(silent); got != nil {
+		t.Errorf("one silent: %q", got)
+	}
+	full := func(s *doctor.Snapshot) { silent(s); s.Accounts[0].Accountz.Answers[0].Data.Connections = 20 }
+	if d := cmp.Diff([]string{"fail 21 connections"}, rows(full)); d != "" {
+		t.Errorf("one silent, and enough without it: %s", d)
 	}
 }
 

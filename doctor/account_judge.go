@@ -44,6 +44,7 @@ type accountCase struct {
 	want   *Claims        // of the directory, else the newest that was seen; nil: none was
 	now    time.Time
 	all    []AccountView // that were looked into
+	absent bool          // this one was not
 }
 
 func (c *accountCase) object() string { return "account " + c.Name }
@@ -51,9 +52,12 @@ func (c *accountCase) object() string { return "account " + c.Name }
 // given reports whether the directory's JWT is known.
 func (c *accountCase) given() bool { return c.expect != nil && c.expect.Claims.SHA256 != "" }
 
+// accounts are those that were looked into, and those that should have been.
 func (j *judging) accounts() []*accountCase {
 	var out []*accountCase
+	known := map[string]bool{}
 	for i := range j.snap.Accounts {
+		known[j.snap.Accounts[i].Key] = true
 		c := &accountCase{AccountView: &j.snap.Accounts[i], now: j.snap.Taken, all: j.snap.Accounts}
 		for k := range j.expect.Accounts {
 			if e := &j.expect.Accounts[k]; e.Key == c.Key {
@@ -66,6 +70,11 @@ func (j *judging) accounts() []*accountCase {
 			c.want = c.newest(j.view)
 		}
 		out = append(out, c)
+	}
+	for i := range j.expect.Accounts {
+		if e := &j.expect.Accounts[i]; !known[e.Key] {
+			out = append(out, &accountCase{AccountView: &AccountView{Name: e.Name, Key: e.Key}, expect: e, want: &e.Claims, absent: true})
+		}
 	}
 	return out
 }
@@ -127,6 +136,10 @@ func (j *judging) perAccount(id, want string, asked func(*accountCase) bool, loo
 	var out []Result
 	for _, c := range j.accounts() {
 		if !asked(c) {
+			continue
+		}
+		if c.absent {
+			out = append(out, Result{Object: c.object(), Status: Skip, Got: notLookedInto.why, Want: want, Hint: notLookedInto.hint})
 			continue
 		}
 		for _, m := range j.view.members {
@@ -223,16 +236,13 @@ func judgeAccountJWT(j *judging) []Result {
 			if id := d.sole(); c.given() && id != idAccountJWT {
 				return c.label(a.Claims) + ", which differs in one thing: " + listed(d.lines()), Skip, "see " + id
 			}
-			return c.label(a.Claims) + c.age(a.Claims) + "; " + listed(cmpOr(d.lines(), "otherwise the same")), Fail,
+			lines := d.lines()
+			if len(lines) == 0 {
+				lines = []string{"otherwise the same"}
+			}
+			return c.label(a.Claims) + c.age(a.Claims) + "; " + listed(lines), Fail,
 				hintPush + "; with accounts in its configuration, correct that and reload"
 		})
-}
-
-func cmpOr(lines []string, otherwise string) []string {
-	if len(lines) == 0 {
-		return []string{otherwise}
-	}
-	return lines
 }
 
 // label is a JWT in a few words.

@@ -77,6 +77,9 @@ func TestAccountIsNotThere(t *testing.T) {
 
 func TestAccountsOfASupercluster(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a supercluster; TestAccountFaults has a cluster")
+	}
 	clusters := natstest.StartSupercluster(t, []natstest.Cluster{{Name: "east", Size: 2}, {Name: "west", Size: 1}}, natstest.FullResolver(t))
 	east1, west1 := clusters[0][0], clusters[1][0]
 	for _, s := range []*natstest.Server{east1, clusters[0][1], west1} {

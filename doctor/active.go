@@ -32,7 +32,7 @@ const DefaultActiveTimeout = 10 * time.Second
 // Proof is what became of what was tried.
 type Proof struct {
 	Line     int            `json:"connect_bytes"` // of the CONNECT line; 0: not tried
-	Connects []ConnectProof `json:"connects"`      // by server name
+	Connects []ConnectProof `json:"connects"`      // by server id
 	Schedule *ScheduleProof `json:"schedule"`      // nil: not tried
 }
 
@@ -110,7 +110,7 @@ func (g *gathering) proven(m *member) string {
 		return ""
 	}
 	for _, id := range g.snap.Identities {
-		if id.Of == m.ID && id.Found.ID == m.ID {
+		if id.Of == m.ID && id.Found.ID == m.ID && id.Error == "" {
 			return id.Address
 		}
 	}

@@ -185,6 +185,25 @@ type ExpectAccount struct {
 	Key    string   // public key
 	Claims Claims   // of its JWT; without SHA256 only what it declares is known: its grants and settings
 	Known  []string // its signing keys whose seeds, or records of a scope, are kept
+	Beyond []string // what its JWT allows beyond a contract, see [ExpectAccount.Declare]
+}
+
+// Declare holds the account's JWT against the mappings, imports, exports and default permissions that a contract declares. An import
+// that needs an activation has any token.
+func (e *ExpectAccount) Declare(c *jwt.AccountClaims) {
+	e.Beyond = nil
+	declared := grants(c)
+	for _, g := range e.Claims.Grants {
+		if !slices.Contains(declared, g) {
+			e.Beyond = append(e.Beyond, g)
+		}
+	}
+	const name = "default permissions"
+	if got := e.Claims.Settings[name]; got == "" {
+		e.Beyond = append(e.Beyond, "no "+name)
+	} else if got != settings(c)[name] {
+		e.Beyond = append(e.Beyond, name+" "+got)
+	}
 }
 
 // ExpectFrom is what the JWT of an account says; known reports whether the seed of a signing key, or the record of a scoped one, is

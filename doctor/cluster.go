@@ -100,10 +100,10 @@ func (c *cluster) addConfigured() {
 // addPeers takes the meta group's servers. It spans the clusters of a supercluster: a peer belongs to the cluster that knows it, and
 // one that no cluster knows is an orphan.
 func (v *view) addPeers() {
-	of := map[string]*cluster{}
+	of := map[string][]*cluster{}
 	for _, c := range v.clusters {
 		for _, name := range c.known() {
-			of[name] = c
+			of[name] = append(of[name], c)
 		}
 	}
 	orphans := map[string]bool{}
@@ -123,10 +123,10 @@ func (v *view) addPeers() {
 		c.unnamed = c.unnamed || meta.Size != len(meta.Peers)+1
 		for _, p := range meta.Peers {
 			switch {
+			case slices.Contains(of[p], c):
+				c.peers[p] = true
 			case of[p] == nil:
 				orphans[p] = true
-			case of[p] == c:
-				c.peers[p] = true
 			}
 		}
 	}

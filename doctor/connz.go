@@ -27,9 +27,7 @@ type Connz struct {
 type Connection struct {
 	ID        uint64   `json:"cid"`
 	Kind      string   `json:"kind"` // Client, or Leafnode for a server
-	Type      string   `json:"type"` // nats, mqtt, websocket
 	User      string   `json:"user"` // public key
-	Name      string   `json:"name"` // that its JWT gives it
 	Issuer    string   `json:"issuer"`
 	IssuedAt  int64    `json:"iat"`   // Unix seconds; 0: its JWT is not shown, as that of a bearer is not
 	Expires   int64    `json:"exp"`   // 0: never
@@ -115,9 +113,7 @@ func (z *Connz) decode(s Server, data []byte) string {
 		Connections []struct {
 			ID     uint64   `json:"cid"`
 			Kind   string   `json:"kind"`
-			Type   string   `json:"type"`
 			User   string   `json:"authorized_user"`
-			Name   string   `json:"name_tag"`
 			Issuer string   `json:"issuer_key"`
 			Tags   []string `json:"tags"`
 			JWT    string   `json:"jwt"`
@@ -135,10 +131,10 @@ func (z *Connz) decode(s Server, data []byte) string {
 	}
 	*z = Connz{Total: d.Total, Connections: []Connection{}}
 	for _, c := range d.Connections {
-		n := Connection{ID: c.ID, Kind: c.Kind, Type: c.Type, User: c.User, Name: c.Name, Issuer: c.Issuer, Tags: sortedSet(c.Tags),
+		n := Connection{ID: c.ID, Kind: c.Kind, User: c.User, Issuer: c.Issuer, Tags: sortedSet(c.Tags),
 			Types: []string{}, Publish: ReachUnset, Subscribe: ReachUnset}
 		if u, err := jwt.DecodeUserClaims(c.JWT); err == nil {
-			n.User, n.Issuer, n.Name, n.IssuedAt, n.Expires = u.Subject, u.Issuer, u.Name, u.IssuedAt, u.Expires
+			n.User, n.Issuer, n.IssuedAt, n.Expires = u.Subject, u.Issuer, u.IssuedAt, u.Expires
 			n.Tags, n.Types = sortedSet(u.Tags), sortedSet(u.AllowedConnectionTypes)
 			n.Publish, n.Subscribe = reachOf(u.Pub), reachOf(u.Sub)
 		}

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,19 +18,6 @@ func consumerChecks() []check {
 		{idPush, "push consumers", judgePush},
 		{"D037", "consumer health", judgeConsumerHealth},
 	}
-}
-
-// number is a setting that counts, or 0.
-func number(v any) int64 {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0
-	}
-	i, err := n.Int64()
-	if err != nil {
-		return 0
-	}
-	return i
 }
 
 func (c heldConsumer) object() string { return "consumer " + c.stream + "/" + c.Name }
@@ -88,7 +74,7 @@ func judgeDurables(j *judging) []Result {
 				f.rows = append(f.rows, h.standing(d)...)
 			}
 		}
-		f.got = count(n, "consumer") + " as declared"
+		f.got = plural(n, "consumer") + " as declared"
 		return f
 	})
 }
@@ -112,7 +98,7 @@ func differs(d *shape.Consumer, held shape.Config) []shape.Change {
 		case "deliver_policy", "opt_start_seq", "opt_start_time":
 			return d.Ephemeral
 		case "inactive_threshold":
-			return d.Ephemeral && number(c.Old) > 0 && number(c.Old) < number(c.New)
+			return d.Ephemeral && shape.Number(c.Old) > 0 && shape.Number(c.Old) < shape.Number(c.New)
 		}
 		return false
 	})
@@ -158,7 +144,7 @@ func judgeUndeclaredConsumers(j *judging) []Result {
 		})
 		f.got = "none"
 		if n > 0 {
-			f.got += fmt.Sprintf("; %s under names of client libraries", count(n, "ephemeral"))
+			f.got += fmt.Sprintf("; %s under names of client libraries", plural(n, "ephemeral"))
 		}
 		return f
 	})
@@ -199,7 +185,7 @@ func judgePush(j *judging) []Result {
 		})
 		f.got = "none"
 		if n > 0 {
-			f.got += fmt.Sprintf("; %s of client libraries", count(n, "watcher"))
+			f.got += fmt.Sprintf("; %s of client libraries", plural(n, "watcher"))
 		}
 		return f
 	})
@@ -223,7 +209,7 @@ func judgeConsumerHealth(j *judging) []Result {
 					Hint: "the log of the server that is named says why"})
 			case state.away.why != "":
 				away = state.away
-			case c.AckPending > 0 && int64(c.AckPending) >= number(c.Config["max_ack_pending"]) && number(c.Config["max_ack_pending"]) > 0:
+			case c.AckPending > 0 && int64(c.AckPending) >= shape.Number(c.Config["max_ack_pending"]) && shape.Number(c.Config["max_ack_pending"]) > 0:
 				f.rows = append(f.rows, Result{Object: c.object(), Status: Pass, Server: at(c.server),
 					Got:  fmt.Sprintf("%d messages wait for an acknowledgement, its bound; %d more wait for that", c.AckPending, c.Pending),
 					Hint: "see whether its holder is alive: nothing more is delivered until it acknowledges"})
@@ -232,7 +218,7 @@ func judgeConsumerHealth(j *judging) []Result {
 		if f.unseen.why == "" {
 			f.unseen = away
 		}
-		f.got = count(n, "durable") + " led and current"
+		f.got = plural(n, "durable") + " led and current"
 		return f
 	})
 }
@@ -241,7 +227,7 @@ func judgeConsumerHealth(j *judging) []Result {
 func (h *holding) consumerState(c heldConsumer) groupState {
 	switch {
 	case c.Group == nil:
-		return groupState{}
+		return groupState{} // on a server without a cluster
 	case c.Group.Leader == "" || !c.leads:
 		if state, _ := h.replicas(h.streams[c.stream]); len(state.faults) > 0 || state.away.why != "" {
 			return groupState{away: blindness{"the stream of " + c.object() + " is not fit", "see " + idReplicas}}
@@ -254,5 +240,5 @@ func (h *holding) consumerState(c heldConsumer) groupState {
 		}
 		return groupState{away: blindness{c.Group.Leader + " is named as the leader of " + c.object() + ", and does not lead", hintMoving}}
 	}
-	return h.group(c.Group, number(c.Config["num_replicas"]))
+	return h.group(c.Group, shape.Number(c.Config["num_replicas"]))
 }

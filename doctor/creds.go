@@ -10,6 +10,7 @@ type Credential struct {
 	File     string
 	Unread   string // why the file is no credential, such as a seed that is not the JWT's; "": it is one
 	Issuer   string // public key that signed it
+	Unknown  bool   // nobody here knows which keys the account names, and whom it revokes
 	Foreign  string // why that key may not sign for the credential's account, or ""
 	Revoked  bool   // its account revokes it
 	IssuedAt int64  // Unix seconds
@@ -27,7 +28,8 @@ func credentialChecks() []check {
 	}
 }
 
-// perFile is a check's row for every credential file. A file that is no credential is told of once, by the check of its key.
+// perFile is a check's row for every credential file, without a row where nothing is got: the check cannot apply. A file that is no
+// credential, or of a key that its account does not name, is told of once, by the check of its key.
 func (j *judging) perFile(want string, look func(c Credential, now time.Time) (got string, status Status, hint string)) []Result {
 	var out []Result
 	for _, c := range j.expect.Credentials {
@@ -73,7 +75,8 @@ func lookIssued(c Credential, now time.Time) (string, Status, string) {
 	}
 	// A second is the resolution of the claim.
 	if at := time.Unix(c.IssuedAt, 0).UTC(); at.After(now.Add(time.Second)) {
-		return "issued at " + at.Format(time.RFC3339) + ", which is to come", Fail, "a revocation of everything until now does not reach it: set the clock right and mint it again"
+		return "issued at " + at.Format(time.RFC3339) + ", which is to come", Fail,
+			"a revocation of everything until now does not reach it: set the clock right and mint it again"
 	}
 	return "issued in the past", Pass, ""
 }
@@ -84,13 +87,15 @@ func lookKey(c Credential, _ time.Time) (string, Status, string) {
 		return c.Unread, Fail, "mint it again, or remove the file"
 	case c.Foreign != "":
 		return c.Foreign, Fail, "it was signed before a rotation, or for another broker: mint it again"
+	case c.Unknown:
+		return "", Skip, ""
 	}
 	return "signed by " + c.Issuer, Pass, ""
 }
 
 func lookRevoked(c Credential, _ time.Time) (string, Status, string) {
 	switch {
-	case c.Unread != "":
+	case c.Unread != "" || c.Unknown || c.Foreign != "":
 		return "", Skip, ""
 	case c.Revoked:
 		return "its account revokes it", Fail, "mint it again if its holder may still connect, else remove the file"

@@ -32,7 +32,8 @@ func TestCredentialFiles(t *testing.T) {
 		{"never expires", edit(func(c *doctor.Credential) { c.Expires = 0 }), []string{"fail D042 file a.creds"}, 4},
 		{"issued in the future", edit(func(c *doctor.Credential) { c.IssuedAt = at(time.Minute) }), []string{"fail D043 file a.creds"}, 5},
 		{"issued in this second", edit(func(c *doctor.Credential) { c.IssuedAt = at(0) }), []string{}, 5},
-		{"of another key", edit(func(c *doctor.Credential) { c.Foreign = "key B is none of account A" }), []string{"fail D044 file a.creds"}, 5},
+		{"of another key", edit(func(c *doctor.Credential) { c.Foreign = "key B is none of account A" }), []string{"fail D044 file a.creds"}, 4},
+		{"of an account that nobody knows", edit(func(c *doctor.Credential) { c.Unknown = true }), []string{}, 3},
 		{"no credential", doctor.Credential{File: "a.creds", Unread: "the seed is of another user"}, []string{"fail D044 file a.creds"}, 1},
 		{"revoked", edit(func(c *doctor.Credential) { c.Revoked = true }), []string{"fail D045 file a.creds"}, 5},
 	} {

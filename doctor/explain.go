@@ -69,7 +69,8 @@ func credentialErrors() []explanation {
 		{is(nats.ErrPermissionViolation), "the credential lacks a permission for this operation", "use a credential of the profile that may do it"},
 		{is(nats.ErrMaxAccountConnectionsExceeded), "the account has no connection left", "close connections of the account, or raise its limit"},
 		{is(nats.ErrMaxConnectionsExceeded), "the server has no connection left", "close connections, or raise max_connections"},
-		{func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, "a credential or certificate file does not exist", "check the paths that were given"},
+		{func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, "a credential or certificate file does not exist",
+			"check the paths that were given"},
 	}
 }
 

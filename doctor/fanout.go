@@ -209,9 +209,9 @@ func judgeIdentity(j *judging) []Result {
 		for _, id := range j.snap.Identities {
 			switch {
 			case id.Of != m.ID:
-			case id.Found.ID == m.ID:
+			case id.Found.ID == m.ID && id.Error == "":
 				return id.Address, Pass, ""
-			case id.Found.ID != "":
+			case id.Found.ID != "" && id.Found.ID != m.ID:
 				elsewhere = append(elsewhere, fmt.Sprintf("%s leads to %s (%s)", id.Address, id.Found.Name, id.Found.ID))
 			default:
 				silent = append(silent, strings.TrimPrefix(id.Address+": "+id.Error, ": "))

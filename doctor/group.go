@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cotalctl/cotalctl/internal/shape"
 )
 
 // Bounds of a replica that is fit. One that is written to lags by a few operations at any moment; one that restarts catches up, and
@@ -47,20 +49,13 @@ func judgeReplicas(j *judging) []Result {
 			}
 		}
 		if len(away) > 0 {
-			f.unseen.why = fmt.Sprintf("%s of %d without a verdict (%s): %s", count(len(away), "stream"), n, short(away), f.unseen.why)
+			f.unseen.why = fmt.Sprintf("%s of %d without a verdict (%s): %s", plural(len(away), "stream"), n, list(away, mostPlaces), f.unseen.why)
 		}
-		f.got = count(n, "stream") + " led and current"
+		if n > 0 { // D030 says why there is none
+			f.got = plural(n, "stream") + " led and current"
+		}
 		return f
 	})
-}
-
-// short are the first of many names.
-func short(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:most], ", ") + ", …"
 }
 
 func (h *holding) replicas(s *held) (state groupState, leader string) {
@@ -74,7 +69,7 @@ func (h *holding) replicas(s *held) (state groupState, leader string) {
 	if st == nil {
 		return h.leaderless(s), ""
 	}
-	return h.group(st.Group, number(st.Config["num_replicas"])), leader
+	return h.group(st.Group, shape.Number(st.Config["num_replicas"])), leader
 }
 
 // leaderless is the state of a stream of which no server says that it leads.
@@ -94,6 +89,7 @@ func (h *holding) leaderless(s *held) groupState {
 func (h *holding) group(g *Group, want int64) groupState {
 	var state groupState
 	if g == nil {
+		state.away = blindness{"nobody told which servers hold it", "run again"}
 		return state
 	}
 	for _, r := range g.Replicas {
@@ -106,6 +102,8 @@ func (h *holding) group(g *Group, want int64) groupState {
 			state.faults = append(state.faults, r.Name+" is offline")
 		case r.Lag > mostLag:
 			state.faults = append(state.faults, fmt.Sprintf("%s lags by %d operations", r.Name, r.Lag))
+		case !r.Current && r.Active == 0:
+			state.away = blindness{"the leader has not heard of " + r.Name + " yet", hintMoving}
 		case !r.Current && r.Active > mostSilent:
 			state.faults = append(state.faults, fmt.Sprintf("%s was last heard %v ago", r.Name, r.Active.Round(time.Second)))
 		}

@@ -19,6 +19,8 @@ type holding struct {
 // blindness says why not everything was seen, and what to do; zero where everything was.
 type blindness struct{ why, hint string }
 
+var notLookedInto = blindness{"the snapshot does not look into the account", "gather again with this space's accounts"}
+
 // held is one stream with its copies.
 type held struct {
 	name      string
@@ -60,7 +62,7 @@ func (j *judging) holdings() []*holding {
 		key := j.expect.Keys[name]
 		at := slices.IndexFunc(j.snap.Accounts, func(a AccountView) bool { return a.Key == key })
 		if at < 0 {
-			h.absent, h.unseen = true, blindness{"the snapshot does not look into the account", "gather again with this space's accounts"}
+			h.absent, h.unseen = true, notLookedInto
 			continue
 		}
 		h.gone = j.gone()

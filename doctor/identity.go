@@ -24,7 +24,7 @@ type Identity struct {
 	Address  string    `json:"address"`            // host:port that was dialed; "" where the server tells none
 	Stated   bool      `json:"stated"`             // the operator stated the address
 	Found    Server    `json:"found"`              // the server that is there; zero where none was reached
-	Error    string    `json:"error"`              // why none was reached, or ""
+	Error    string    `json:"error"`              // why none was reached, or its TLS certificate is not trusted, or ""
 	NotAfter time.Time `json:"not_after,omitzero"` // of the TLS certificate that it showed; zero without TLS
 }
 

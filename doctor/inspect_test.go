@@ -20,6 +20,10 @@ import (
 
 // TestInspectionIsPaged: a stream with more consumers than one page of the API holds is told whole.
 func TestInspectionIsPaged(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("makes 260 consumers")
+	}
 	const n = 260
 	s := newSite(t, "split", 1)
 	h := &hand{site: s, nc: map[string]*spacetest.Holder{}}

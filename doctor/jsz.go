@@ -17,15 +17,9 @@ type Jsz struct {
 
 // Stream is one copy of a stream.
 type Stream struct {
-	Name     string       `json:"name"`
-	Config   shape.Config `json:"config"` // by the broker's names
-	Messages uint64       `json:"messages"`
-	Bytes    uint64       `json:"bytes"`
-	First    uint64       `json:"first_seq"`
-	Last     uint64       `json:"last_seq"`
-	Count    int          `json:"consumer_count"`
-	Group    *Group       `json:"cluster"` // nil: the server told none
-	Origins  []Origin     `json:"origins"` // its mirror and its sources
+	Name   string       `json:"name"`
+	Config shape.Config `json:"config"`  // by the broker's names
+	Group  *Group       `json:"cluster"` // nil: the server told none
 }
 
 // Group is a server's view of the servers that hold a stream or a consumer. Only the leader's view of the replicas is true.
@@ -41,13 +35,6 @@ type Replica struct {
 	Offline bool          `json:"offline"`
 	Lag     uint64        `json:"lag"` // operations behind
 	Active  time.Duration `json:"active_ns"`
-}
-
-// Origin is a stream that another one copies.
-type Origin struct {
-	Name  string `json:"name"`
-	Lag   uint64 `json:"lag"`
-	Error string `json:"error"`
 }
 
 // Consumer is one copy of a consumer.
@@ -97,19 +84,8 @@ type jszData struct {
 type streamData struct {
 	Name      string         `json:"name"`
 	Config    shape.Config   `json:"config"`
-	State     stateData      `json:"state"`
 	Cluster   *groupData     `json:"cluster"`
-	Mirror    *originData    `json:"mirror"`
-	Sources   []originData   `json:"sources"`
 	Consumers []consumerData `json:"consumer_detail"`
-}
-
-type stateData struct {
-	Messages  uint64 `json:"messages"`
-	Bytes     uint64 `json:"bytes"`
-	First     uint64 `json:"first_seq"`
-	Last      uint64 `json:"last_seq"`
-	Consumers int    `json:"consumer_count"`
 }
 
 type groupData struct {
@@ -121,12 +97,6 @@ type groupData struct {
 		Lag     uint64        `json:"lag"`
 		Active  time.Duration `json:"active"`
 	} `json:"replicas"`
-}
-
-type originData struct {
-	Name  string    `json:"name"`
-	Lag   uint64    `json:"lag"`
-	Error *apiError `json:"error"`
 }
 
 type apiError struct {
@@ -203,21 +173,7 @@ func (z *Consumerz) decode(s Server, data []byte) string {
 }
 
 func (d *streamData) read() Stream {
-	st := Stream{Name: d.Name, Config: d.Config, Messages: d.State.Messages, Bytes: d.State.Bytes, First: d.State.First, Last: d.State.Last,
-		Count: d.State.Consumers, Group: d.Cluster.read(), Origins: []Origin{}}
-	origins := d.Sources
-	if d.Mirror != nil {
-		origins = append(origins, *d.Mirror)
-	}
-	for _, o := range origins {
-		at := Origin{Name: o.Name, Lag: o.Lag}
-		if o.Error != nil {
-			at.Error = o.Error.Description
-		}
-		st.Origins = append(st.Origins, at)
-	}
-	slices.SortFunc(st.Origins, func(a, b Origin) int { return compareText(a.Name, b.Name) })
-	return st
+	return Stream{Name: d.Name, Config: d.Config, Group: d.Cluster.read()}
 }
 
 func readConsumers(in []consumerData) []Consumer {

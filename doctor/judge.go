@@ -34,7 +34,6 @@ type Expect struct {
 
 	Storage       int64           // bytes of files that the streams of the space with max_bytes may take on one server
 	Memory        int64           // the same of memory
-	Consumers     int             // most consumers on one stream that states no max_consumers
 	AckPending    int             // largest max_ack_pending of a consumer
 	Duplicates    time.Duration   // longest duplicate window of a stream
 	HAAssets      int             // replicated streams and consumers of the space that may be on one server
@@ -153,7 +152,8 @@ const hintCredential = "use a credential of the system account, with the permiss
 
 // unseen is the row of a check that was asked for and could not look, as it would have one with a server of whom nothing is known.
 func (j *judging) unseen(c check, why string) []Result {
-	probe := &judging{snap: j.snap, view: &view{clusters: map[string]*cluster{}, members: []*member{{err: &APIError{}}}}, floors: j.floors, expect: j.expect}
+	nobody := &view{clusters: map[string]*cluster{}, members: []*member{{err: &APIError{}}}}
+	probe := &judging{snap: j.snap, view: nobody, floors: j.floors, expect: j.expect}
 	if len(c.judge(probe)) == 0 {
 		return nil
 	}

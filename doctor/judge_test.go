@@ -289,6 +289,8 @@ func serverFaults() []fault {
 			id := identity(s, "n2")
 			id.Found, id.Error = doctor.Server{}, "connection refused"
 		}, three, []string{"skip D007 n2"}, ""},
+		{"an untrusted certificate at its address", func(s *doctor.Snapshot) { identity(s, "n2").Error = "not trusted" }, three,
+			[]string{"skip D007 n2"}, ""},
 		{"error answer", set(func(a *doctor.Answer[doctor.Varz]) {
 			a.Data, a.Error = nil, &doctor.APIError{Code: 500, Description: "boom"}
 		}), three,
@@ -395,6 +397,13 @@ func TestReadSnapshotRefuses(t *testing.T) {
 		`{"schema":"cotalctl/snapshot/v1","routez":{"answers":[{"data":{},"error":{"code":1}}]}}`: `got 2 kinds of content, want one`,
 		strings.Replace(healthy.String(), `"leafs"`, `"leaves"`, 1):                               `unknown field "leaves"`,
 	}
+	var undated bytes.Buffer
+	s := recorded(t)
+	s.Taken = time.Time{}
+	if err := s.Write(&undated); err != nil {
+		t.Fatal(err)
+	}
+	cases[undated.String()] = "taken, got no time"
 	cases[strings.Replace(healthy.String(), `"accounts": []`, `"accounts": [{"connz":[null]}]`, 1)] = "a request, got null, want one"
 	for in, want := range cases {
 		if _, err := doctor.ReadSnapshot(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {

@@ -39,7 +39,6 @@ type Leafz struct {
 type Leaf struct {
 	Name    string `json:"name"`    // of the remote server
 	Account string `json:"account"` // that it is bound to here
-	Spoke   bool   `json:"spoke"`   // this server is the leaf
 }
 
 func comparePeers(a, b Peer) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) }
@@ -120,7 +119,6 @@ func (z *Leafz) decode(s Server, data []byte) string {
 		Leafs []struct {
 			Name    string `json:"name"`
 			Account string `json:"account"`
-			Spoke   bool   `json:"is_spoke"`
 		} `json:"leafs"`
 	}
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -131,7 +129,7 @@ func (z *Leafz) decode(s Server, data []byte) string {
 	}
 	z.Leafs = []Leaf{}
 	for _, l := range d.Leafs {
-		z.Leafs = append(z.Leafs, Leaf{l.Name, l.Account, l.Spoke})
+		z.Leafs = append(z.Leafs, Leaf(l))
 	}
 	slices.SortFunc(z.Leafs, func(a, b Leaf) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Account, b.Account)) })
 	return ""

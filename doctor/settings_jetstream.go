@@ -25,7 +25,6 @@ func judgeLimits(j *judging) []Result {
 		if js.MaxMemory > 0 && js.Memory >= uint64(js.MaxMemory) {
 			f.fail("memory is full: "+size(js.MaxMemory), "raise max_memory_store in this server's jetstream block, or give its memory streams a max_bytes")
 		}
-		f.most("consumers of a stream", int64(js.MostConsumers), int64(e.Consumers), "default_max_consumers", decimal)
 		f.most("max_ack_pending", int64(js.MostAckPending), int64(e.AckPending), "max_ack_pending", decimal)
 		f.most("duplicate window", int64(js.MostDuplicates), int64(e.Duplicates), "max_duplicate_window", period)
 		if js.MostHAAssets > 0 {
@@ -44,7 +43,7 @@ func (e Expect) limits() string {
 		value int64
 		text  func(int64) string
 	}{
-		{"store", e.Storage, size}, {"memory", e.Memory, size}, {"consumers of a stream", int64(e.Consumers), decimal},
+		{"store", e.Storage, size}, {"memory", e.Memory, size},
 		{"max_ack_pending", int64(e.AckPending), decimal}, {"duplicate window", int64(e.Duplicates), period},
 		{"replicated streams and consumers", int64(e.HAAssets), decimal},
 	} {

@@ -61,6 +61,7 @@ func expiring(t *testing.T, in time.Duration) (listener, client *tls.Config) {
 
 // Each setting that a real server can have is the only failure, on that server. The other two are its control.
 func TestSettingsOfRealServers(t *testing.T) {
+	t.Parallel()
 	secure, trusting := expiring(t, 3*day)
 	other, err := nkeys.CreateOperator()
 	if err != nil {
@@ -84,8 +85,8 @@ func TestSettingsOfRealServers(t *testing.T) {
 		{"ACK flag", func(o *server.Options) { o.FeatureFlags = map[string]bool{"js_ack_fc_v2": true} }, shut, []string{"fail D014 n2"}, nil},
 		{"small store", func(o *server.Options) { o.JetStreamMaxStore = gib },
 			func(e *doctor.Expect) { e.Storage = 2 * gib }, []string{"fail D008 n2"}, nil},
-		{"few consumers", func(o *server.Options) { o.JetStreamLimits.DefaultMaxConsumers = 5 },
-			func(e *doctor.Expect) { e.Consumers = 6 }, []string{"fail D008 n2"}, []string{"D020 -"}},
+		{"few acks pending", func(o *server.Options) { o.JetStreamLimits.MaxAckPending = 5 },
+			func(e *doctor.Expect) { e.AckPending = 6 }, []string{"fail D008 n2"}, []string{"D020 -"}},
 		{"auth timeout", func(o *server.Options) { o.AuthTimeout = 1 },
 			func(e *doctor.Expect) { e.AuthTimeout = 2 * time.Second }, []string{"fail D017 n2"}, []string{"D020 -"}},
 		{"a second operator", func(o *server.Options) {
@@ -117,6 +118,7 @@ func TestSettingsOfRealServers(t *testing.T) {
 
 // A server with another system account hears no request of this one: it is missing, which the fan-out tells. With the same one it answers.
 func TestAnotherSystemAccountIsSilent(t *testing.T) {
+	t.Parallel()
 	for _, same := range []bool{true, false} {
 		var trusted *server.Options
 		clustered := func(name string, routes ...*url.URL) func(*server.Options) {
@@ -146,6 +148,10 @@ func TestAnotherSystemAccountIsSilent(t *testing.T) {
 // A leaf node of the system account leaves its hub healthy, across a supercluster, where no account of the space admits leaf nodes. One of
 // the account itself is the hub's failure.
 func TestLeafNodesOfRealServers(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a supercluster; TestLeafServersOfTheSystemAccount judges recorded answers")
+	}
 	clusters := natstest.StartSupercluster(t, []natstest.Cluster{{Name: "east", Size: 2}, {Name: "west", Size: 1}}, only("east2", natstest.LeafListener))
 	hub := clusters[0][1]
 	leaf := hub.StartLeaf(t, hub.System)
@@ -172,6 +178,7 @@ func TestLeafNodesOfRealServers(t *testing.T) {
 
 // Servers whose files name them have a digest each, and are healthy; with --equal-config they are not.
 func TestDigestsOfProcesses(t *testing.T) {
+	t.Parallel()
 	f := natstest.StartProcesses(t, 3)
 	var p jwt.Permissions
 	p.Pub.Allow.Add("$SYS.REQ.SERVER.PING.*", doctor.SubjectUserInfo)

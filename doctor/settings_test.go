@@ -40,7 +40,7 @@ func joinLeaf(s *doctor.Snapshot) *doctor.Varz {
 	s.Identities = append(s.Identities, doctor.Identity{Of: leaf.Server.ID, Found: leaf.Server})
 	s.Leafz.Answers[0].Data.Leafs = append(s.Leafz.Answers[0].Data.Leafs, doctor.Leaf{Name: "leaf", Account: system})
 	s.Leafz.Answers = append(s.Leafz.Answers, doctor.Answer[doctor.Leafz]{Server: leaf.Server,
-		Data: &doctor.Leafz{Leafs: []doctor.Leaf{{Name: "n1", Account: system, Spoke: true}}}})
+		Data: &doctor.Leafz{Leafs: []doctor.Leaf{{Name: "n1", Account: system}}}})
 	return leaf.Data
 }
 
@@ -78,8 +78,6 @@ func settingsFaults() []fault {
 		{"memory too small", onJS(func(js *doctor.JetStream) { js.MaxMemory = 1 << 20 }),
 			three(func(e *doctor.Expect) { e.Memory = 2 << 20 }), []string{"fail D008 n2"}, ""},
 		{"memory full", onJS(func(js *doctor.JetStream) { js.MaxMemory, js.Memory = 1<<20, 1<<20 }), plain, []string{"fail D008 n2"}, ""},
-		{"too few consumers", onJS(func(js *doctor.JetStream) { js.MostConsumers = 10 }),
-			three(func(e *doctor.Expect) { e.Consumers = 11 }), []string{"fail D008 n2"}, ""},
 		{"too few acks pending", onJS(func(js *doctor.JetStream) { js.MostAckPending = 10 }),
 			three(func(e *doctor.Expect) { e.AckPending = 1000 }), []string{"fail D008 n2"}, ""},
 		{"duplicate window too short", onJS(func(js *doctor.JetStream) { js.MostDuplicates = time.Second }),
@@ -153,7 +151,7 @@ func TestNotes(t *testing.T) {
 		want   []string // id, server, part of what was got
 	}{
 		{"healthy", func(*doctor.Snapshot) {}, three(func(e *doctor.Expect) {
-			e.Storage, e.Memory, e.Consumers, e.AckPending, e.Duplicates, e.APILevel, e.AuthTimeout = gib, 1<<20, 100, 1000, 2*time.Minute, 2, 2*time.Second
+			e.Storage, e.Memory, e.AckPending, e.Duplicates, e.APILevel, e.AuthTimeout = gib, 1<<20, 1000, 2*time.Minute, 2, 2*time.Second
 			e.LeafAccounts = map[string]bool{"ASPACE": true}
 		}), nil},
 		{"room in doubt", onJS(func(js *doctor.JetStream) { js.MaxStore, js.ReservedStore = 3*gib, 2*gib }),
@@ -209,7 +207,7 @@ func where(c doctor.Result) string {
 }
 
 // However long the round trip was and whenever in it the server read its clock, no clock that is right fails, and beyond the round trip
-// and the limit every one that is wrong does.
+// and the limit every one that is wrong does. No clock passes by a round trip that could hide any.
 func TestClockIsNeverBlamedForTheRoundTrip(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -228,7 +226,7 @@ func TestClockIsNeverBlamedForTheRoundTrip(t *testing.T) {
 		clocks(0, 0, 0)(s)
 		s.Varz.Answers[1].After = tt.round
 		s.Varz.Answers[1].Data.Now = s.Taken.Add(tt.now)
-		want := []string{}
+		want := []string{"skip D015 n2"} // what a round trip of that length hides, nobody knows
 		if tt.failing {
 			want = []string{"fail D015 n2"}
 		}
@@ -274,7 +272,7 @@ func TestLeafServersOfTheSystemAccount(t *testing.T) {
 			s.Leafz.Answers[0].Data.Leafs = append(s.Leafz.Answers[0].Data.Leafs, doctor.Leaf{Name: "leaf", Account: "ASPACE"})
 		}, true},
 		{"an account of the space, by the leaf", func(s *doctor.Snapshot, leaf *doctor.Varz) {
-			s.Leafz.Answers[3].Data.Leafs = append(s.Leafz.Answers[3].Data.Leafs, doctor.Leaf{Name: "n1", Account: "ASPACE", Spoke: true})
+			s.Leafz.Answers[3].Data.Leafs = append(s.Leafz.Answers[3].Data.Leafs, doctor.Leaf{Name: "n1", Account: "ASPACE"})
 		}, true},
 		{"configured for another account", func(s *doctor.Snapshot, leaf *doctor.Varz) { leaf.LeafAccounts = append(leaf.LeafAccounts, "ASPACE") }, true},
 		{"no word of its connections", func(s *doctor.Snapshot, leaf *doctor.Varz) { s.Leafz.Answers = without(s.Leafz.Answers, "leaf") }, true},

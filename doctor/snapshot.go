@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -54,6 +55,9 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
+	}
+	if s.Taken.IsZero() { // every expiry is judged by it
+		return nil, errors.New("snapshot: taken, got no time, want when it was gathered")
 	}
 	return &s, nil
 }

@@ -143,6 +143,7 @@ func liveFaults() []spaceFault {
 
 // TestLiveSpaceFaults: each fault alone is the only failure, whether the servers tell of consumers or the inspectors see them.
 func TestLiveSpaceFaults(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "split", 1)
 	h := &hand{site: s, nc: map[string]*spacetest.Holder{}}
 	for _, f := range liveFaults() {
@@ -168,6 +169,7 @@ func TestLiveSpaceFaults(t *testing.T) {
 
 // TestConnectedHolders: what a healthy space has while agents and hosts are at work is no failure.
 func TestConnectedHolders(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "split", 1)
 	s.Provision(t, "principal", map[string]any{"owner": owner, "actor": "ann", "uid": uid, "role": "builder"})
 	agent := s.Open(t, "agent", map[string]any{"owner": owner, "actor": "ann", "uid": uid, "role": "builder", "connId": uid,
@@ -302,6 +304,10 @@ func TestLiveJetStreamOff(t *testing.T) {
 
 // TestLiveProof: one server alone holds the proof; a leaf node on an account of the space, a gateway and a second server break it.
 func TestLiveProof(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a supercluster; TestEverySpaceFaultAlone judges recorded answers")
+	}
 	s := newSite(t, "single", 1)
 	s.expect.SingleServer = true
 	if got := find(t, s.judge(s.opts), "D040"); got.Status != doctor.Pass || got.Hint != "" || got.Got != "holds: test alone" {

@@ -274,7 +274,9 @@ func replicaJudgements() []spaceJudgement {
 		{"an offline replica", replica(func(r *doctor.Replica) { r.Offline, r.Current = true, false }), bad},
 		{"a lagging replica", replica(func(r *doctor.Replica) { r.Lag, r.Current = 1001, false }), bad},
 		{"a silent replica", replica(func(r *doctor.Replica) { r.Active, r.Current = time.Minute, false }), bad},
-		{"a replica at work", replica(func(r *doctor.Replica) { r.Lag, r.Current = 1000, false }), []string{}},
+		{"a replica at work", replica(func(r *doctor.Replica) { r.Lag, r.Current, r.Active = 1000, false, time.Second }), []string{}},
+		{"a replica that its leader never heard", replica(func(r *doctor.Replica) { r.Current, r.Active = false, 0 }),
+			[]string{"skip D032 - account space"}},
 		{"a replica too few", func(s snapshot) {
 			s.leader("space", "CHAT_main", "n1")
 			s.copies("space", "CHAT_main", func(_ string, st *doctor.Stream) { st.Group.Replicas = st.Group.Replicas[:1] })

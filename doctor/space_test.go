@@ -102,6 +102,7 @@ func spaceRows(r *doctor.Report) []string {
 
 // TestHealthySpace: a space that was just provisioned passes in each topology; TestLiveClusterFaults has it on three servers.
 func TestHealthySpace(t *testing.T) {
+	t.Parallel()
 	for _, topology := range []string{"single", "split"} {
 		s := newSite(t, topology, 1)
 		for name, o := range map[string]doctor.Options{"servers": s.opts, "inspectors": s.inspectors()} {

@@ -47,7 +47,7 @@ func (j *judging) perHolding(want string, look func(h *holding) finding) []Resul
 		if !h.absent {
 			f = look(h)
 		}
-		verdict := Result{Object: "account " + h.account, Status: Skip, Got: f.unseen.why, Want: want, Hint: f.unseen.hint}
+		whole := Result{Object: "account " + h.account, Status: Skip, Got: f.unseen.why, Want: want, Hint: f.unseen.hint}
 		for _, r := range f.rows {
 			if r.Want == "" {
 				r.Want = want
@@ -56,16 +56,16 @@ func (j *judging) perHolding(want string, look func(h *holding) finding) []Resul
 		}
 		switch {
 		case f.unseen.why != "":
-			out = append(out, verdict)
+			out = append(out, whole)
 		case !slices.ContainsFunc(f.rows, func(r Result) bool { return r.Status != Pass }) && f.got != "":
-			verdict.Status, verdict.Got = Pass, f.got
-			out = append(out, verdict)
+			whole.Status, whole.Got = Pass, f.got
+			out = append(out, whole)
 		}
 	}
 	return out
 }
 
-// perDeclared is perAccount for what can only be said of an account with declared streams.
+// perDeclared is perHolding for what can only be said of an account with declared streams.
 func (j *judging) perDeclared(want string, look func(h *holding) finding) []Result {
 	return j.perHolding(want, func(h *holding) finding {
 		if len(j.declared(h)) == 0 {
@@ -95,13 +95,6 @@ func at(server string) *string {
 	return &server
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // judgeStreams asks whether every declared stream exists. One that no server shows may stand on a server that was not heard.
 func judgeStreams(j *judging) []Result {
 	return j.perDeclared("every declared stream and bucket", func(h *holding) finding {
@@ -118,7 +111,7 @@ func judgeStreams(j *judging) []Result {
 			}
 			f.rows = append(f.rows, r)
 		}
-		f.got = count(len(declared), "stream") + " present"
+		f.got = plural(len(declared), "stream") + " present"
 		return f
 	})
 }
@@ -153,7 +146,9 @@ func judgeSettings(j *judging) []Result {
 					Hint: "its copy is stale: restart this server, and see whether it follows the leader then"})
 			}
 		}
-		f.got = count(n, "stream") + " as declared"
+		if n > 0 { // D030 says why there is none
+			f.got = plural(n, "stream") + " as declared"
+		}
 		return f
 	})
 }
@@ -212,7 +207,7 @@ func judgeSchedules(j *judging) []Result {
 		if n == 0 {
 			return finding{}
 		}
-		f.unseen, f.got = h.unseen, count(n, "stream")+" with schedules"
+		f.unseen, f.got = h.unseen, plural(n, "stream")+" with schedules"
 		return f
 	})
 }

@@ -94,7 +94,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// mostPlaces bounds the names in the verdict.
+// mostPlaces bounds the names where a row or the verdict cannot have all.
 const mostPlaces = 3
 
 // whole is where a result stands that names neither a server nor an object, such as that a server is missing.

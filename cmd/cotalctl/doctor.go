@@ -49,7 +49,8 @@ type doctorOutputFlag struct {
 
 // Help is the example under the flags.
 func (doctorCmd) Help() string {
-	return "Example: cotalctl doctor --server nats://127.0.0.1:4222 --creds D/creds/doctor.creds --servers 3\n\nExit 0 all passed, 3 a check failed, 1 a check could not look."
+	return "Example: cotalctl doctor --server nats://127.0.0.1:4222 --creds D/creds/doctor.creds --servers 3\n\n" +
+		"Exit 0 all passed, 3 a check failed, 1 a check could not look."
 }
 
 func (c *doctorCmd) Run(a *app) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 
+	"github.com/nats-io/jwt/v2"
+
 	"github.com/cotalctl/cotalctl/compile"
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -11,15 +13,18 @@ import (
 
 // doctorAccounts are the accounts that a doctor looks into, those of a space and the system account, with what the directory knows of
 // them: their JWTs, and of which signing keys it keeps the seed or the record.
-func doctorAccounts(d *trust.Dir, t *contract.Topology, space string) ([]doctor.Account, []doctor.ExpectAccount, error) {
+func doctorAccounts(d *trust.Dir, ct *contract.Contract, t *contract.Topology, space string) ([]doctor.Account, []doctor.ExpectAccount, error) {
 	var look []doctor.Account
 	var expect []doctor.ExpectAccount
-	add := func(name, token string, known func(string) bool) error {
+	add := func(name, token string, known func(string) bool, declared *jwt.AccountClaims) error {
 		e, err := doctor.ExpectFrom(token, known)
 		if err != nil {
 			return err
 		}
 		e.Name = name
+		if declared != nil {
+			e.Declare(declared)
+		}
 		look, expect = append(look, doctor.Account{Name: name, Key: e.Key}), append(expect, e)
 		return nil
 	}
@@ -28,16 +33,24 @@ func doctorAccounts(d *trust.Dir, t *contract.Topology, space string) ([]doctor.
 		if err != nil {
 			return nil, nil, err
 		}
+		accounts := map[string]*trust.Account{}
 		for _, name := range t.Accounts {
-			acc, err := d.Account(space, trust.AccountID(t.Accounts, name))
-			if err != nil {
+			if accounts[name], err = d.Account(space, trust.AccountID(t.Accounts, name)); err != nil {
 				return nil, nil, err
 			}
+		}
+		all, err := passages(ct, t, space)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, name := range t.Accounts {
+			acc := accounts[name]
 			kept, err := keptSigners(d, info, acc)
 			if err != nil {
 				return nil, nil, err
 			}
-			if err := add(name, acc.JWT, func(key string) bool { return slices.Contains(kept, key) }); err != nil {
+			known := func(key string) bool { return slices.Contains(kept, key) }
+			if err := add(name, acc.JWT, known, declaredClaims(all, accounts, name)); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -47,8 +60,24 @@ func doctorAccounts(d *trust.Dir, t *contract.Topology, space string) ([]doctor.
 		return nil, nil, err
 	}
 	// The seed of the system account's signing key is dropped once its credentials are minted: what its JWT here names is known.
-	err = add(contract.SystemAccount, token, func(string) bool { return true })
+	err = add(contract.SystemAccount, token, func(string) bool { return true }, nil)
 	return look, expect, err
+}
+
+// declaredClaims are what the contract lets through from and into an account, and what provisioning gives who has no permissions: none.
+func declaredClaims(all []passage, accounts map[string]*trust.Account, name string) *jwt.AccountClaims {
+	out := jwt.NewAccountClaims(accounts[name].Public)
+	none := jwt.Permission{Deny: jwt.StringList{">"}}
+	out.DefaultPermissions = jwt.Permissions{Pub: none, Sub: none}
+	for _, x := range all {
+		if x.from == name {
+			addExport(out, x)
+		}
+		if x.to == name {
+			out.Imports.Add(&jwt.Import{Account: accounts[x.from].Public, Subject: x.subject, Type: x.kind, Token: "any"})
+		}
+	}
+	return out
 }
 
 // keptSigners are the signing keys of an account whose seeds are kept, or that the space's record names as scoped.

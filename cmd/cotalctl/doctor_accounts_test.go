@@ -23,7 +23,7 @@ func TestDoctorKnowsTheAccounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		look, expect, err := doctorAccounts(d, topology, "main")
+		look, expect, err := doctorAccounts(d, ct, topology, "main")
 		if err != nil {
 			t.Fatal(err)
 		}

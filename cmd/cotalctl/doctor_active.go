@@ -156,7 +156,8 @@ func (s *doctorSpace) scratch() (*scratch, error) {
 		}
 	}
 	if out.Stream == "" || out.Armed == "" {
-		return nil, fmt.Errorf("profile %s, got no grant to create a stream or none to publish, want one of each: it is the role %s", p.Name, contract.RoleSchedules)
+		return nil, fmt.Errorf("profile %s, got no grant to create a stream or none to publish, want one of each: it is the role %s",
+			p.Name, contract.RoleSchedules)
 	}
 	out.Fire = out.Armed[:strings.LastIndexByte(out.Armed, '.')+1] + "fire"
 	out.Replicas = s.replicas

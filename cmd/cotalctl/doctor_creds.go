@@ -126,7 +126,7 @@ func signersOf(d *trust.Dir) (signers, error) {
 
 func (s signers) judge(c *doctor.Credential, u *jwt.UserClaims) {
 	c.Issuer, c.IssuedAt, c.Expires = u.Issuer, u.IssuedAt, u.Expires
-	if s == nil {
+	if c.Unknown = s == nil; c.Unknown {
 		return
 	}
 	account := u.Issuer

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
+	shapes "github.com/cotalctl/cotalctl/internal/shape"
 	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
@@ -48,7 +48,8 @@ func (c *doctorCmd) tries(a *app, dc *doctorCase, ct *contract.Contract, t *cont
 	case !c.Active && c.ActiveCreds == "" || dc.space != nil:
 		return dc.space, nil
 	case c.ActiveCreds == "":
-		return nil, failed(errors.New("--active, got no space whose keys are kept here"), "name its directory with --dir D, or a credential with --active-creds FILE")
+		return nil, failed(errors.New("--active, got no space whose keys are kept here"),
+			"name its directory with --dir D, or a credential with --active-creds FILE")
 	}
 	return &doctorSpace{app: a, contract: ct, topology: t, name: c.Space, replicas: 1}, nil
 }
@@ -124,7 +125,7 @@ func (dc *doctorCase) know(a *app, d *trust.Dir, ct *contract.Contract, t *contr
 	if !slices.Contains(names, space) {
 		space = ""
 	}
-	accounts, expected, err := doctorAccounts(d, t, space)
+	accounts, expected, err := doctorAccounts(d, ct, t, space)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,8 @@ func (dc *doctorCase) limits(d *trust.Dir) error {
 const calloutTime = 2 * time.Second
 
 // JetStream API levels that settings of a stream need (nats-server jetstream_versioning.go).
-var apiLevels = map[string]int{"allow_msg_ttl": 1, "subject_delete_marker_ttl": 1, "allow_atomic": 2, "allow_msg_counter": 2, "allow_msg_schedules": 2}
+var apiLevels = map[string]int{"allow_msg_ttl": 1, "subject_delete_marker_ttl": 1, "allow_atomic": 2, "allow_msg_counter": 2,
+	"allow_msg_schedules": 2}
 
 // demand sums up what the declared streams and durables ask of every server.
 func demand(e *doctor.Expect) {
@@ -174,31 +176,24 @@ func demand(e *doctor.Expect) {
 				e.APILevel = max(e.APILevel, level)
 			}
 		}
-		e.Duplicates = max(e.Duplicates, time.Duration(number(s.Config["duplicate_window"])))
-		bytes := max(0, number(s.Config["max_bytes"]))
+		e.Duplicates = max(e.Duplicates, time.Duration(shapes.Number(s.Config["duplicate_window"])))
+		bytes := max(0, shapes.Number(s.Config["max_bytes"]))
 		if s.Config["storage"] == "memory" {
 			e.Memory += bytes
 		} else {
 			e.Storage += bytes
 		}
-		if number(s.Config["num_replicas"]) > 1 {
+		if shapes.Number(s.Config["num_replicas"]) > 1 {
 			e.HAAssets++
 		}
 	}
 	for _, d := range e.Shape.Durables {
-		e.AckPending = max(e.AckPending, int(number(d.Config["max_ack_pending"])))
+		e.AckPending = max(e.AckPending, int(shapes.Number(d.Config["max_ack_pending"])))
 	}
 }
 
 // isSet reports whether a setting of a stream is on.
-func isSet(v any) bool { return v == true || number(v) > 0 }
-
-// number is a setting as a number, 0 where it is none.
-func number(v any) int64 {
-	n, _ := v.(json.Number)
-	i, _ := n.Int64() //nolint:errcheck // "" and what is no integer are none
-	return i
-}
+func isSet(v any) bool { return v == true || shapes.Number(v) > 0 }
 
 // tlsOf is what a connection was made with, for dials beside it.
 func tlsOf(nc *nats.Conn) (*tls.Config, error) {

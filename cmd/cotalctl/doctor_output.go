@@ -26,7 +26,8 @@ const leastEvery = waitFlag(time.Second)
 // check refuses flags that contradict each other.
 func (c *doctorCmd) check(given map[string]bool) error {
 	if c.From != "" {
-		for _, name := range []string{"server", "creds", "context", "tlsca", "tlscert", "tlskey", "timeout", "snapshot", "watch", "every", "address", "active", "active-creds"} {
+		for _, name := range []string{"server", "creds", "context", "tlsca", "tlscert", "tlskey", "timeout", "snapshot", "watch", "every", "address",
+			"active", "active-creds"} {
 			if given[name] {
 				return usage(fmt.Errorf("--from beside --%s: a snapshot is judged without a connection", name), "leave one of them out")
 			}

@@ -41,7 +41,7 @@ func lookAtSpace(t *testing.T, dir, topology string, d *trust.Dir, url string) {
 	if err := space.lookAt(&o, &e); err != nil {
 		t.Fatal(err)
 	}
-	accounts, _, err := doctorAccounts(d, top, "main")
+	accounts, _, err := doctorAccounts(d, ct, top, "main")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,53 +15,71 @@ import (
 // share adds the exports and imports that the contract's cross-account rows declare for one account. Exports are private: an
 // importer needs an activation token of the exporter. An exporter that does not exist yet is left for the next pass.
 func (w *spaceWork) share(account string, claims *jwt.AccountClaims) error {
-	scope, err := compile.NewScope(w.contract, w.topology, nil, compile.Input{Values: map[string]any{compile.SpaceParam: w.name}})
+	all, err := passages(w.contract, w.topology, w.name)
 	if err != nil {
 		return err
 	}
-	for _, row := range w.contract.Rows {
-		op := &row.Op
-		if op.Kind != contract.OpShare || !row.In(w.topology.Name) {
-			continue
+	for _, x := range all {
+		if account == x.from {
+			addExport(claims, x)
 		}
-		text, err := scope.Text(op.Subject)
-		if err != nil {
-			return fmt.Errorf("%s: row %s: %w", row.Pos, row.ID, err)
-		}
-		kind := jwt.ExportType(jwt.Stream)
-		if op.Type == "service" {
-			kind = jwt.Service
-		}
-		from := w.topology.Account(row.ID, op.From)
-		for _, to := range op.To {
-			importer := w.topology.Account(row.ID, to)
-			if importer == from {
-				continue // one account: nothing to cross
-			}
-			if account == from {
-				addExport(claims, &jwt.Export{Name: row.ID, Subject: jwt.Subject(text), Type: kind, TokenReq: true})
-			}
-			if account == importer {
-				if err := w.addImport(claims, row.ID, from, jwt.Subject(text), kind); err != nil {
-					return err
-				}
+		if account == x.to {
+			if err := w.addImport(claims, x); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func addExport(claims *jwt.AccountClaims, e *jwt.Export) {
-	if !slices.ContainsFunc(claims.Exports, func(x *jwt.Export) bool { return x.Subject == e.Subject && x.Type == e.Type }) {
-		claims.Exports.Add(e)
+// passage is what a row lets through from one account of a topology to another.
+type passage struct {
+	row, from, to string
+	subject       jwt.Subject
+	kind          jwt.ExportType
+}
+
+// passages are those of a space, in the order of the rows.
+func passages(ct *contract.Contract, t *contract.Topology, space string) ([]passage, error) {
+	scope, err := compile.NewScope(ct, t, nil, compile.Input{Values: map[string]any{compile.SpaceParam: space}})
+	if err != nil {
+		return nil, err
+	}
+	var out []passage
+	for _, row := range ct.Rows {
+		op := &row.Op
+		if op.Kind != contract.OpShare || !row.In(t.Name) {
+			continue
+		}
+		text, err := scope.Text(op.Subject)
+		if err != nil {
+			return nil, fmt.Errorf("%s: row %s: %w", row.Pos, row.ID, err)
+		}
+		kind := jwt.ExportType(jwt.Stream)
+		if op.Type == "service" {
+			kind = jwt.Service
+		}
+		from := t.Account(row.ID, op.From)
+		for _, to := range op.To {
+			if importer := t.Account(row.ID, to); importer != from { // one account: nothing to cross
+				out = append(out, passage{row.ID, from, importer, jwt.Subject(text), kind})
+			}
+		}
+	}
+	return out, nil
+}
+
+func addExport(claims *jwt.AccountClaims, x passage) {
+	if !slices.ContainsFunc(claims.Exports, func(e *jwt.Export) bool { return e.Subject == x.subject && e.Type == x.kind }) {
+		claims.Exports.Add(&jwt.Export{Name: x.row, Subject: x.subject, Type: x.kind, TokenReq: true})
 	}
 }
 
-func (w *spaceWork) addImport(claims *jwt.AccountClaims, name, from string, subject jwt.Subject, kind jwt.ExportType) error {
+func (w *spaceWork) addImport(claims *jwt.AccountClaims, x passage) error {
 	if w.dir == nil || claims.Subject == "" {
 		return nil
 	}
-	id := trust.AccountID(w.topology.Accounts, from)
+	id := trust.AccountID(w.topology.Accounts, x.from)
 	exporter, err := w.dir.Account(w.name, id)
 	if errors.Is(err, trust.ErrNotFound) {
 		return nil
@@ -69,10 +87,10 @@ func (w *spaceWork) addImport(claims *jwt.AccountClaims, name, from string, subj
 	if err != nil {
 		return err
 	}
-	token, err := w.dir.Activation(w.name, id, claims.Subject, subject, kind, w.app.now())
+	token, err := w.dir.Activation(w.name, id, claims.Subject, x.subject, x.kind, w.app.now())
 	if err != nil {
 		return err
 	}
-	claims.Imports.Add(&jwt.Import{Name: name, Account: exporter.Public, Subject: subject, Type: kind, Token: token})
+	claims.Imports.Add(&jwt.Import{Name: x.row, Account: exporter.Public, Subject: x.subject, Type: x.kind, Token: token})
 	return nil
 }

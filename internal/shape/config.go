@@ -34,6 +34,16 @@ func Unmarshal(data []byte, out any) error {
 	return nil
 }
 
+// Number is a setting that counts, or 0.
+func Number(v any) int64 {
+	n, _ := v.(json.Number)
+	i, err := n.Int64()
+	if err != nil { // "", no integer, or beyond one
+		return 0
+	}
+	return i
+}
+
 // normalize brings declared values to the form that decoding gives, so that both sides compare.
 func normalize(c Config) (Config, error) {
 	out := make(Config, len(c))
