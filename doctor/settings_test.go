@@ -172,8 +172,8 @@ func TestNotes(t *testing.T) {
 			plain, []string{"D016 n2 the cluster listener on 0.0.0.0 has no TLS"}},
 		{"routes with TLS", on(func(v *doctor.Varz) { v.Between[0].Host, v.Between[0].TLS = "0.0.0.0", true }), plain, nil},
 		{"max_payload", on(func(v *doctor.Varz) { v.MaxPayload *= 2 }), plain, []string{"D020 - 1048576 on n1, n3; 2097152 on n2"}},
-		{"configurations", digests("sha256:a", "sha256:b", "sha256:a"), plain, []string{"D020 - sha256:a on n1, n3; sha256:b on n2"}},
-		{"two configurations are known", digests("", "sha256:b", "sha256:a"), plain, []string{"D020 - sha256:a on n3; sha256:b on n2"}},
+		{"configurations", digests("sha256:a", "sha256:b", "sha256:a"), plain, []string{"D020 - a on n1, n3; b on n2"}},
+		{"two configurations are known", digests("", "sha256:b", "sha256:a"), plain, []string{"D020 - b on n2; a on n3"}},
 	} {
 		s := recorded(t)
 		tt.edit(s)
