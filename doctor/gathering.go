@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -167,7 +166,7 @@ func (g *gathering) collect(ctx context.Context, sub *nats.Subscription, idle ti
 			g.snap.Interrupted = interrupted
 			return nil
 		case <-silence.C:
-			if g.side == 0 && !newView(g.snap).contradicted() {
+			if g.side == 0 && !g.contradicted() {
 				return errIdle
 			}
 		case <-ctx.Done():
@@ -175,13 +174,7 @@ func (g *gathering) collect(ctx context.Context, sub *nats.Subscription, idle ti
 			return ctx.Err()
 		}
 	}
-	// One more round trip: an answer under way, such as a second one under a known id, is evidence too.
-	if err := g.nc.FlushWithContext(ctx); err != nil {
-		return g.lost(err)
-	}
-	for len(g.in) > 0 && !g.full() {
-		g.take(ctx, <-g.in)
-	}
+	g.linger(ctx)
 	g.dropped(sub)
 	return nil
 }
@@ -228,27 +221,6 @@ func (g *gathering) follow(r round) {
 				next.refuse(Explain(err))
 			}
 		}
-	}
-}
-
-func (g *gathering) full() bool {
-	if g.count < maxAnswers && g.bytes < maxBytes {
-		return false
-	}
-	g.cutOff(fmt.Sprintf("the replies do not end: %d of them, %d bytes, when they were cut off", g.count, g.bytes))
-	return true
-}
-
-// dropped records answers that came faster than they could be read.
-func (g *gathering) dropped(sub *nats.Subscription) {
-	if n, err := sub.Dropped(); err == nil && n > 0 {
-		g.cutOff("the replies came faster than they could be read, and some were dropped")
-	}
-}
-
-func (g *gathering) cutOff(why string) {
-	for _, r := range g.rounds {
-		r.cutOff(why)
 	}
 }
 

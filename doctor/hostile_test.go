@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,27 @@ func TestForeignAnswers(t *testing.T) {
 				t.Errorf("got %q, want it to say %q", got, tt.got)
 			}
 		})
+	}
+}
+
+// TestLateContradiction: a second answer counts that comes after the set is complete, as the true one does where somebody answers for a
+// server that is slower than he is.
+func TestLateContradiction(t *testing.T) {
+	s := natstest.Start(t)
+	system(t, s, func(nc *nats.Conn, m *nats.Msg) {
+		time.AfterFunc(50*time.Millisecond, func() {
+			_ = nc.Publish(m.Reply, fmt.Appendf(nil, `{"server":{"id":%q,"name":"test","ver":"2.15.3"},"error":{"code":500,"description":"x"}}`, s.ID()))
+		})
+	})
+	// The clock of this gathering says that the answers of the server took a second.
+	begun, calls := time.Now(), 0
+	now := func() time.Time {
+		calls++
+		return begun.Add(time.Duration(min(1, calls-1)) * time.Second)
+	}
+	snap := gather(t, doctorUser(t, s), doctor.Options{Timeout: 5 * time.Second, Servers: 1, Now: now})
+	if got := find(t, doctor.Judge(snap, floors, doctor.Expect{Servers: 1}), "D001"); !strings.Contains(got.Got, "gave two differing answers") {
+		t.Errorf("got %s %q, want two differing answers", got.Status, got.Got)
 	}
 }
 
