@@ -10,12 +10,13 @@ import (
 type cluster struct {
 	name     string
 	members  []*member
-	routed   map[string]string // server id → name, over all routes that members report
-	gateways map[string]bool   // server ids to which gateway connections of other clusters lead
-	leafs    map[string]bool   // server names to which leaf node connections of other clusters' servers lead
-	peers    map[string]bool   // server names of the JetStream meta group that belong here
-	urls     map[string]bool   // configured route URLs
-	unnamed  bool              // the meta group is larger than the peers that it names
+	routed   map[string]string   // server id → name, over all routes that members report
+	gateways map[string]bool     // server ids to which gateway connections of other clusters lead
+	leafs    map[string]bool     // server names to which leaf node connections of other clusters' servers lead
+	peers    map[string]bool     // server names of the JetStream meta group that belong here
+	urls     map[string]bool     // configured route URLs
+	named    map[string]Identity // by server id: at an address that the operator named, and not among the members
+	unnamed  bool                // the meta group is larger than the peers that it names
 	sources  sources
 }
 
@@ -26,7 +27,7 @@ func (v *view) cluster(name string) *cluster {
 	c := v.clusters[name]
 	if c == nil {
 		c = &cluster{name: name, routed: map[string]string{}, gateways: map[string]bool{}, leafs: map[string]bool{}, peers: map[string]bool{},
-			urls: map[string]bool{}}
+			urls: map[string]bool{}, named: map[string]Identity{}}
 		v.clusters[name] = c
 	}
 	return c
@@ -167,6 +168,8 @@ func (c *cluster) missing() []string {
 	return out
 }
 
+const byAddress = "the address "
+
 // absentee is a server that some source names and that has not answered.
 type absentee struct{ name, source string }
 
@@ -184,6 +187,12 @@ func (c *cluster) absent() []absentee {
 	for _, id := range slices.Sorted(maps.Keys(c.routed)) {
 		if !ids[id] { // a server that came back under a new id is missing under the old one
 			out, names[c.routed[id]], ids[id] = append(out, absentee{c.routed[id], "a route"}), true, true
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.named)) {
+		if !ids[id] {
+			name := cmp.Or(c.named[id].Found.Name, id)
+			out, names[name], ids[id] = append(out, absentee{name, byAddress + c.named[id].Address}), true, true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.peers)) {

@@ -59,6 +59,7 @@ const (
 	hintUnprovable = "pass --servers N: nothing that was gathered proves how many servers there are"
 	hintMissing    = "start the missing servers, or remove one that is gone for good from the routes and from JetStream's peers"
 	hintUnnamed    = "start the missing servers; where there are none, correct the number or the name of the cluster that was stated"
+	hintNamed      = "a server that was named answers there, and not here: name servers of one deployment, and see whether its routes hold"
 	hintFaults     = "find out who answers: only servers and holders of unrestricted system credentials can"
 )
 
@@ -83,6 +84,9 @@ func (c *cluster) judge(stated int, faults []string) Result {
 		r.Got, r.Hint = r.Got+"; "+strings.Join(faults, "; "), hintFaults
 	case len(missing) > 0:
 		r.Got, r.Hint = r.Got+"; missing: "+strings.Join(missing, ", "), absent
+		if len(c.named) == len(missing) {
+			r.Hint = hintNamed
+		}
 	case stated > 0 && len(c.members) > stated:
 		r.Hint = "state the number of servers that the cluster really has, or find out which one is foreign"
 	case stated > 0:

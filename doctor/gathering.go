@@ -81,6 +81,7 @@ func (g *gathering) run(ctx context.Context, idle time.Duration) error {
 		}
 	}
 	g.inspectAccounts(ctx)
+	g.dialNamed(ctx)
 	if err := g.nc.FlushWithContext(ctx); err != nil {
 		return g.lost(err)
 	}
@@ -273,4 +274,5 @@ func (g *gathering) finish() {
 		r.sort()
 	}
 	sortIdentities(g.snap.Identities)
+	sortIdentities(g.snap.Named)
 }

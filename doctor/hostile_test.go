@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/doctor"
@@ -135,5 +136,40 @@ func TestConnectionLost(t *testing.T) {
 	}
 	if _, err := doctor.Gather(t.Context(), nc, doctor.Options{}); err == nil {
 		t.Error("gather on a lost connection: got nil, want an error")
+	}
+}
+
+// TestNamedAddresses: a server at one of several addresses that were given, to which nothing leads from the other, is missed; an address
+// where nobody is, or where a server that answered is, is not.
+func TestNamedAddresses(t *testing.T) {
+	s, other := natstest.Start(t), natstest.Start(t, func(o *server.Options) { o.ServerName = "other" })
+	var perms jwt.Permissions
+	perms.Sub.Allow.Add(inbox + ".>")
+	creds := s.System.User(t, perms)
+	connect := func(urls string) *nats.Conn {
+		nc, err := nats.Connect(urls, creds.Option(), nats.CustomInboxPrefix(inbox), nats.DontRandomize())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		return nc
+	}
+	const dead = "nats://127.0.0.1:1"
+	for _, tt := range []struct {
+		name, urls string
+		fails      []string
+	}{
+		{"an address of another deployment", s.URL() + "," + other.URL(), []string{"fail D001 -"}},
+		{"a dead one", s.URL() + "," + dead, []string{}},
+		{"the same twice", s.URL() + "," + strings.Replace(s.URL(), "127.0.0.1", "localhost", 1), []string{}},
+	} {
+		o := doctor.Options{Timeout: 400 * time.Millisecond}
+		r := doctor.Judge(gather(t, connect(tt.urls), o), floors, doctor.Expect{})
+		if diff := cmp.Diff(tt.fails, brief(r)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+		if got := find(t, r, "D001").Got; len(tt.fails) > 0 && !strings.Contains(got, "missing: other (by the address ") {
+			t.Errorf("%s: got %q, want the server named", tt.name, got)
+		}
 	}
 }

@@ -22,9 +22,10 @@ type Snapshot struct {
 	Routez      Round[Routez]   `json:"routez"`
 	Gatewayz    Round[Gatewayz] `json:"gatewayz"`
 	Leafz       Round[Leafz]    `json:"leafz"`
-	Identities  []Identity      `json:"identities"` // by server name and address; empty where nobody dialed
-	Proof       *Proof          `json:"proof"`      // what was tried; nil: nothing was
-	Accounts    []AccountView   `json:"accounts"`   // that were looked into, in the order of the options
+	Identities  []Identity      `json:"identities"`      // by server name and address; empty where nobody dialed
+	Named       []Identity      `json:"named,omitempty"` // what is at the addresses of the connection, where it was given several
+	Proof       *Proof          `json:"proof"`           // what was tried; nil: nothing was
+	Accounts    []AccountView   `json:"accounts"`        // that were looked into, in the order of the options
 }
 
 // Write writes the snapshot as indented JSON; the same snapshot gives the same bytes.

@@ -57,6 +57,7 @@ func newView(s *Snapshot) *view {
 		c.addConfigured()
 	}
 	v.addPeers()
+	v.addNamed(s)
 	return v
 }
 
