@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,7 @@ type dialer struct {
 	url      string
 	opts     []nats.Option
 	timeout  time.Duration
+	fitIDs   []string // servers that the doctor found fit; nil: it was not asked
 }
 
 // connect compiles, mints and uses a one-time credential of a profile.
@@ -70,7 +72,7 @@ func (d *dialer) connect(ctx context.Context, account, profile string, in compil
 	if err != nil {
 		return nil, d.unreachable(err, cred.ConnectBytes(clientName))
 	}
-	if err := checkVersion(conn.NATS().ConnectedServerVersion(), d.contract.Broker.Floor); err != nil {
+	if err := errors.Join(d.checkLooked(conn.NATS()), checkVersion(conn.NATS().ConnectedServerVersion(), d.contract.Broker.Floor)); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -95,7 +97,22 @@ func (d *dialer) systemFile(path string) (*nats.Conn, error) {
 	if err != nil {
 		return nil, d.unreachable(err, line+len(clientName))
 	}
+	if err := d.checkLooked(nc); err != nil {
+		nc.Close()
+		return nil, err
+	}
 	return nc, nil
+}
+
+// checkLooked refuses a server that the doctor has not looked at: one of several URLs may lead elsewhere, and a server that was started
+// anew may have other settings.
+func (d *dialer) checkLooked(nc *nats.Conn) error {
+	id := nc.ConnectedServerId()
+	if d.fitIDs == nil || slices.Contains(d.fitIDs, id) {
+		return nil
+	}
+	return failed(fmt.Errorf("server %s (%s), got one that the doctor has not looked at, want one of those that it found fit", nc.ConnectedServerName(), id),
+		"run it again; --server is to name servers of one deployment")
 }
 
 // clientName is what the servers know the tool by.

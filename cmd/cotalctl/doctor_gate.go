@@ -72,7 +72,14 @@ func (d *dialer) fit(r fitRequest) (*fitness, error) {
 	}
 	report := f.judge(f.floors)
 	f.passed(report)
-	return f, d.app.refuseUnfit(report)
+	if err := d.app.refuseUnfit(report); err != nil {
+		return nil, err
+	}
+	d.fitIDs = []string{}
+	for _, s := range report.Servers {
+		d.fitIDs = append(d.fitIDs, s.ID)
+	}
+	return f, nil
 }
 
 // beFit has the doctor look at the broker that a space is worked on with. One in this process has its settings from the directory and

@@ -12,19 +12,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/cotalctl/cotalctl/doctor"
+	"github.com/cotalctl/cotalctl/internal/contract"
 	"github.com/cotalctl/cotalctl/internal/trust"
 	"github.com/cotalctl/cotalctl/matrix"
 )
 
-// listing is every file of a space directory but for locks.
+// listing is every file of a space directory but for locks and for what a server that was started tells late.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || strings.HasSuffix(path, "lock") {
+		if err != nil || e.IsDir() || strings.HasSuffix(path, "lock") || strings.HasSuffix(path, ".ports") {
 			return err
 		}
 		info, err := e.Info()
@@ -306,4 +308,60 @@ func quoted(line string) (words []string) {
 		}
 	}
 	return words
+}
+
+// TestGateOfSeveralURLs: of two URLs that lead to two deployments, whichever the doctor reached says nothing of the other one. A server that it
+// did not look at, such as one that was started in between, is written to by no command.
+func TestGateOfSeveralURLs(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "main", "--dir", dir)
+	d, err := trust.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(name string, line int32) *server.Server {
+		opts := nodeOptions(t, d, name, freeRoutes(t, 1)[0])
+		opts.MaxControlLine, opts.Cluster = line, server.ClusterOpts{}
+		return startNode(t, opts)
+	}
+	fit, unfit := start("fit", trust.DefaultMaxControlLine), start("unfit", 9000)
+	creds := filepath.Join(t.TempDir(), "probe.creds")
+	mint := []string{"mint", "probe", "--dir", dir, "-o", creds, "--server"}
+	before := listing(t, dir)
+	for range 4 { // the client library takes the URLs in any order
+		_, stderr := command(t, 3, append(mint, fit.ClientURL()+","+unfit.ClientURL(), "--timeout", "500ms")...)
+		if !strings.Contains(stderr, "FAIL D001") {
+			t.Errorf("got %s, want a server that is missing", stderr)
+		}
+	}
+	if after := listing(t, dir); after != before {
+		t.Errorf("the directory was written to: %s", cmp.Diff(before, after))
+	}
+	command(t, 0, append(mint, fit.ClientURL())...) // the control
+
+	ct, err := matrix.Embedded(defaultContract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	topology, _ := ct.Topology("")
+	a := &app{ctx: bounded(t), now: time.Now, rand: rand.Reader, stderr: t.Output()}
+	dial := &dialer{app: a, dir: d, contract: ct, topology: topology, space: "main", url: fit.ClientURL(), timeout: patience}
+	if _, err := dial.fit(fitRequest{command: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	reach := func() error {
+		nc, err := dial.system(ct.Roles[contract.RoleDoctor])
+		if err == nil {
+			nc.Close()
+		}
+		return err
+	}
+	if err := reach(); err != nil {
+		t.Error(err)
+	}
+	dial.url = unfit.ClientURL()
+	if err := reach(); err == nil || !strings.Contains(err.Error(), "the doctor has not looked at") {
+		t.Errorf("another server: got %v, want a refusal", err)
+	}
 }
