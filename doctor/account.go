@@ -27,7 +27,7 @@ type AccountView struct {
 	Accountz   Round[Accountz]  `json:"accountz"`
 	Streams    Round[Jsz]       `json:"streams"`
 	Inspection *Inspection      `json:"inspection"` // nil: nobody was asked to inspect
-	Consumers  Round[Consumerz] `json:"consumers"`  // without a subject: not asked, since the inspection told of all
+	Consumers  Round[Consumerz] `json:"consumers"`  // without a subject: not asked, as once where the inspection told of all
 }
 
 func newAccountView(a Account) AccountView {
@@ -38,6 +38,7 @@ func newAccountView(a Account) AccountView {
 	// The account alone: with "accounts" a server that knows nothing of it answers for every other one.
 	v.Streams.Request = fmt.Sprintf(`{"account":%q,"streams":true,"config":true}`, a.Key)
 	v.page()
+	v.askConsumers()
 	return v
 }
 
@@ -61,7 +62,8 @@ func (a *AccountView) rounds() []round {
 	return out
 }
 
-// askConsumers adds the request for the consumers of the account. It is not confined to the stream's leader: a consumer with fewer
+// askConsumers adds the request for the consumers of the account, inspected or not: whoever may do everything in an account can answer its
+// inspector, and leave out a consumer or a stream; for a server he cannot answer. The request is not confined to the stream's leader: a consumer with fewer
 // replicas than its stream may stand on any other server of it.
 func (a *AccountView) askConsumers() {
 	a.Consumers = newRound[Consumerz]("JSZ")

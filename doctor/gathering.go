@@ -53,11 +53,7 @@ func newGathering(nc *nats.Conn, o Options) *gathering {
 		Accounts:   []AccountView{},
 	}
 	for _, a := range o.Accounts {
-		view := newAccountView(a)
-		if o.Inspect == nil {
-			view.askConsumers()
-		}
-		g.snap.Accounts = append(g.snap.Accounts, view)
+		g.snap.Accounts = append(g.snap.Accounts, newAccountView(a))
 	}
 	return g
 }

@@ -101,7 +101,9 @@ func (j *judging) hold(h *holding, a *AccountView) {
 	}
 	if a.Inspection != nil {
 		for i := range a.Inspection.Streams {
-			if s := &a.Inspection.Streams[i]; s.Data != nil || h.streams[s.Stream] != nil || s.Error != nil && s.Error.Code != codeNoStream {
+			s := &a.Inspection.Streams[i]
+			told := s.Data != nil && h.unseen.why != "" // where every server was heard, and none holds it, somebody else told
+			if told || h.streams[s.Stream] != nil || s.Error != nil && s.Error.Code != codeNoStream {
 				h.stream(s.Stream).inspected = s
 			}
 		}
@@ -137,7 +139,7 @@ func (j *judging) holdConsumers(h *holding, a *AccountView) {
 			}
 			for i := range s.Consumers {
 				c := heldConsumer{Consumer: &s.Consumers[i], stream: s.Stream, server: m.Name}
-				c.leads = c.Group != nil && c.Group.Leader == m.Name
+				c.leads = c.Group == nil || c.Group.Leader == m.Name
 				if was, ok := found[s.Stream][c.Name]; !ok || c.leads && !was.leads {
 					found[s.Stream][c.Name] = c
 				}
@@ -146,16 +148,10 @@ func (j *judging) holdConsumers(h *holding, a *AccountView) {
 	}
 	for _, name := range h.names() {
 		s := h.streams[name]
-		if s.inspectedConsumers() {
-			continue
-		}
-		for _, c := range slices.Sorted(maps.Keys(found[name])) {
-			if !slices.ContainsFunc(s.consumers, func(have heldConsumer) bool { return have.Name == c }) {
-				s.consumers = append(s.consumers, found[name][c])
-			}
-		}
+		whole := s.addConsumers(found[name], byServers.why == "" && a.Consumers.Subject != "")
 		slices.SortFunc(s.consumers, func(a, b heldConsumer) int { return compareText(a.Name, b.Name) })
 		switch {
+		case whole:
 		case s.offline() != "":
 			s.unseen = blindness{name + " is offline", "see " + idReplicas}
 		case a.Consumers.Subject != "":
@@ -168,16 +164,22 @@ func (j *judging) holdConsumers(h *holding, a *AccountView) {
 	}
 }
 
-// inspectedConsumers takes what the inspector was told of the consumers, and reports whether that is all of them.
-func (s *held) inspectedConsumers() bool {
-	i := s.inspected
-	if i == nil || i.Refused != "" || i.Error != nil {
-		return false
+// addConsumers takes what the servers tell of the consumers, and what the inspector was told of those whose leader no server is; where
+// every server was heard, of no other. It reports whether the inspector was told of all: the servers' word goes before, for whoever may do
+// everything in the account can answer its inspector.
+func (s *held) addConsumers(found map[string]heldConsumer, all bool) (whole bool) {
+	if i := s.inspected; i != nil && i.Refused == "" && i.Error == nil {
+		whole = i.Partial == ""
+		for k := range i.Consumers {
+			c := heldConsumer{Consumer: &i.Consumers[k], stream: s.name, leads: true}
+			if was, ok := found[c.Name]; !was.leads && (ok || !all) {
+				delete(found, c.Name)
+				s.consumers = append(s.consumers, c)
+			}
+		}
 	}
-	for k := range i.Consumers {
-		s.consumers = append(s.consumers, heldConsumer{Consumer: &i.Consumers[k], stream: s.name, leads: true})
-	}
-	return i.Partial == ""
+	s.consumers = slices.AppendSeq(s.consumers, maps.Values(found))
+	return whole
 }
 
 // lead is the copy of the stream's leader, else what the inspector was told by it; nil where neither is known. server is "" where no
@@ -188,13 +190,18 @@ func (s *held) lead() (copied *Stream, server string) {
 			return c.Stream, c.server
 		}
 	}
-	if s.inspected != nil && s.inspected.Data != nil {
+	if s.inspected != nil && s.inspected.Data != nil && !s.leaderless() {
 		if g := s.inspected.Data.Group; g != nil {
 			return s.inspected.Data, g.Leader
 		}
 		return s.inspected.Data, ""
 	}
 	return nil, ""
+}
+
+// leaderless reports whether every copy says that nobody leads: an inspector is then told by nobody who may.
+func (s *held) leaderless() bool {
+	return len(s.copies) > 0 && !slices.ContainsFunc(s.copies, func(c replica) bool { return c.Group == nil || c.Group.Leader != "" })
 }
 
 // any is the leader's copy, else whichever there is.

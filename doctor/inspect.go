@@ -36,13 +36,8 @@ type Inspected struct {
 	Partial   string     `json:"partial"`   // why these may not be all consumers, or ""
 }
 
-// whole reports whether the inspection told of every stream and consumer.
-func (i *Inspection) whole() bool {
-	return i.Error == "" && len(i.Streams) > 0 && !slices.ContainsFunc(i.Streams, func(s Inspected) bool { return s.Refused != "" || s.Partial != "" })
-}
-
-// inspectAccounts has each account's own inspector look at the declared streams, beside the monitoring requests. What no inspector
-// tells of consumers, the servers are asked for.
+// inspectAccounts has each account's own inspector look at the declared streams, beside the monitoring requests. It tells
+// what leaders know, and no server must be believed less for it.
 func (g *gathering) inspectAccounts(ctx context.Context) {
 	if g.o.Inspect == nil {
 		return
@@ -51,16 +46,7 @@ func (g *gathering) inspectAccounts(ctx context.Context) {
 		view := &g.snap.Accounts[i]
 		g.aside(ctx, func(ctx context.Context) func() {
 			found := inspectAccount(ctx, a, g.o)
-			return func() {
-				view.Inspection = found
-				if found.whole() {
-					return
-				}
-				view.askConsumers()
-				if err := g.ask(&view.Consumers); err != nil {
-					view.Consumers.refuse(Explain(err))
-				}
-			}
+			return func() { view.Inspection = found }
 		})
 	}
 }
