@@ -121,3 +121,26 @@ func TestScratch(t *testing.T) {
 		t.Errorf("the scratch stream: got %v, want it gone", err)
 	}
 }
+
+// TestScratchInterrupted: a proof that is cut off while its stream is made leaves none.
+func TestScratchInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster takes its time")
+	}
+	t.Parallel()
+	s := natstest.StartCluster(t, 3)[0]
+	nc := s.Connect(t, s.User(t, jwt.Permissions{}))
+	js, err := nc.JetStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch := doctor.Scratch{Stream: "SCRATCH", Armed: "scratch.armed", Fire: "scratch.fire", Replicas: 3}
+	for wait := time.Millisecond; wait < 8*time.Millisecond; wait += time.Millisecond {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		_, err := scratch.Prove(ctx, nc)
+		cancel()
+		if _, info := js.StreamInfo("SCRATCH"); !errors.Is(info, nats.ErrStreamNotFound) {
+			t.Fatalf("cut off after %v (%v): the stream, got %v, want %v", wait, err, info, nats.ErrStreamNotFound)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type Expect struct {
 
 	Shape        *shape.Space      // what the space's accounts hold
 	Keys         map[string]string // public keys of these accounts, by the names of the topology
+	Scratch      string            // stream in which a schedule is proved, see [Scratch]
 	Proof        bool              // something relies on the single-server proof; where it does not hold is worth a note
 	SingleServer bool              // the single-server proof must hold
 
@@ -157,7 +158,11 @@ func (j *judging) unseen(c check, why string) []Result {
 	if len(c.judge(probe)) == 0 {
 		return nil
 	}
-	return []Result{{Status: Skip, Got: why, Want: "an answer of every server to " + j.snap.Varz.Subject, Hint: hintCredential}}
+	hint := hintCredential
+	if why == j.snap.Interrupted {
+		hint = "run again; the log of the server may say why it hung up"
+	}
+	return []Result{{Status: Skip, Got: why, Want: "an answer of every server to " + j.snap.Varz.Subject, Hint: hint}}
 }
 
 // look reads one good VARZ answer: what was got, the status and what to do. An empty status is no row: the check cannot apply there.

@@ -53,7 +53,7 @@ func (s Scratch) prove(ctx context.Context, nc *nats.Conn) (time.Duration, error
 	if err := s.create(ctx, js, inbox); err != nil {
 		return 0, fmt.Errorf("scratch stream %s: %w", s.Stream, err)
 	}
-	defer s.remove(ctx, js)
+	defer s.remove(ctx, js) //nolint:errcheck // the next proof removes what stays
 	due := time.Now().UTC()
 	if err := s.arm(ctx, nc, due); err != nil {
 		return 0, fmt.Errorf("arm on %s: %w", s.Armed, err)
@@ -79,6 +79,9 @@ func (s Scratch) create(ctx context.Context, js jetstream.JetStream, inbox strin
 		_, err := js.CreateStream(ctx, config)
 		switch {
 		case !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || removed:
+			if err != nil && ctx.Err() != nil {
+				s.unmake(ctx, js)
+			}
 			return err
 		case time.Since(begun) > leftover:
 			if err := js.DeleteStream(ctx, s.Stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -96,10 +99,18 @@ func (s Scratch) create(ctx context.Context, js jetstream.JetStream, inbox strin
 }
 
 // remove drops the stream, also where ctx has ended.
-func (s Scratch) remove(ctx context.Context, js jetstream.JetStream) {
+func (s Scratch) remove(ctx context.Context, js jetstream.JetStream) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftover)
 	defer cancel()
-	js.DeleteStream(ctx, s.Stream) //nolint:errcheck // the next proof removes what stays
+	return js.DeleteStream(ctx, s.Stream)
+}
+
+// unmake drops a stream whose making nobody waited for to end: a cluster may make it after it was asked to drop it.
+func (s Scratch) unmake(ctx context.Context, js jetstream.JetStream) {
+	if err := s.remove(ctx, js); errors.Is(err, jetstream.ErrStreamNotFound) {
+		time.Sleep(glance)
+		s.remove(ctx, js) //nolint:errcheck // the next proof removes what stays
+	}
 }
 
 func (s Scratch) arm(ctx context.Context, nc *nats.Conn, due time.Time) error {

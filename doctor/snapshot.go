@@ -49,6 +49,9 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	if err := dec.Decode(&s); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("read snapshot: something follows it")
+	}
 	if s.Schema != SnapshotSchema {
 		return nil, fmt.Errorf("snapshot schema, got %q, want %q", s.Schema, SnapshotSchema)
 	}

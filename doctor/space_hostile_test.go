@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 
+	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/natstest"
 )
 
@@ -45,6 +47,33 @@ func TestForgedInspection(t *testing.T) {
 			if !slices.ContainsFunc(rows, func(row string) bool { return strings.HasPrefix(row, id) }) {
 				t.Errorf("got %v, want %s", rows, id)
 			}
+		}
+	}
+}
+
+// TestScratchIsNamed: the stream of a killed proof is a failure whose hint says how it goes away.
+func TestScratchIsNamed(t *testing.T) {
+	s, e := recordedSpace(t)
+	streams := &s.Accounts[0].Streams.Answers[0].Data.Streams
+	*streams = append(*streams, doctor.Stream{Name: "DOCTOR_main"})
+	e.Scratch = "DOCTOR_main"
+	if !slices.ContainsFunc(doctor.Judge(s, floors, e).Checks, func(r doctor.Result) bool {
+		return r.ID == "D033" && r.Status == doctor.Fail && strings.Contains(r.Hint, "doctor --active once")
+	}) {
+		t.Error("no failure of D033 with the way out")
+	}
+}
+
+// TestSnapshotAndMore: what follows a snapshot is not passed over.
+func TestSnapshotAndMore(t *testing.T) {
+	s, _ := recordedSpace(t)
+	var b bytes.Buffer
+	if err := s.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for more, fails := range map[string]bool{"": false, " \n": false, "{}": true, "x": true, b.String(): true} {
+		if _, err := doctor.ReadSnapshot(strings.NewReader(b.String() + more)); (err != nil) != fails {
+			t.Errorf("%.10q: got %v, want an error %v", more, err, fails)
 		}
 	}
 }

@@ -266,6 +266,9 @@ func judgeUndeclared(j *judging) []Result {
 			if held != nil {
 				r.Got += ", " + captures(held)
 			}
+			if name == j.expect.Scratch {
+				r.Hint = "a schedule is being proved there, or a proof was killed: run cotalctl doctor --active once, which takes it and removes it"
+			}
 			f.rows = append(f.rows, r)
 		}
 		return f

@@ -235,6 +235,12 @@ func (c *doctorCmd) url(a *app) (string, error) {
 		return "", failed(fmt.Errorf("no server: %w", err), "name one with --server URL")
 	}
 	lock, running, err := d.AcquireBroker(a.ctx, 0)
+	if a.ctx.Err() != nil { // what it says then is that nobody waited
+		err = a.ctx.Err()
+		if lock != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}
 	if err != nil {
 		return "", err
 	}

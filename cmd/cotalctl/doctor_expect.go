@@ -139,6 +139,13 @@ func (dc *doctorCase) know(a *app, d *trust.Dir, ct *contract.Contract, t *contr
 		if err := dc.space.lookAt(&dc.look, e); err != nil {
 			return err
 		}
+		scratch, err := dc.space.scratch()
+		if err != nil {
+			return err
+		}
+		if scratch != nil {
+			e.Scratch = scratch.Stream
+		}
 		demand(e)
 	}
 	dc.look.Accounts = accounts

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,9 +42,21 @@ func checkCounts(given bool, servers int, clusters map[string]int) error {
 		return usage(fmt.Errorf("--servers, got %d, want at least 1", servers), "leave it out where two sources name the servers")
 	}
 	for _, name := range contract.SortedKeys(clusters) {
-		if clusters[name] < 1 {
-			return usage(fmt.Errorf("--cluster %s, got %d servers, want at least 1", name, clusters[name]), "")
+		if name == "" || clusters[name] < 1 {
+			return usage(fmt.Errorf("--cluster %q, got %d servers, want a name and at least 1", name, clusters[name]), "")
 		}
+	}
+	return nil
+}
+
+// checkAddress refuses what no server can be reached at.
+func checkAddress(name, address string) error {
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest
+	}
+	host, port, err := net.SplitHostPort(strings.TrimSuffix(address, "/"))
+	if n, bad := strconv.ParseUint(port, 10, 16); name == "" || err != nil || host == "" || bad != nil || n == 0 {
+		return usage(fmt.Errorf("--address %q, got %q, want a server's name and HOST:PORT", name, address), "such as --address n2=nats.example.com:4223")
 	}
 	return nil
 }

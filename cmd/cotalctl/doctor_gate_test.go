@@ -365,3 +365,21 @@ func TestGateOfSeveralURLs(t *testing.T) {
 		t.Errorf("another server: got %v, want a refusal", err)
 	}
 }
+
+// TestDoctorFlagsThatStateNothing: a number or an address that asks for nothing is no way to pass, such as that of an unset variable.
+func TestDoctorFlagsThatStateNothing(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--servers=0", "--servers=-5", "--cluster=west=0", "--cluster=west=-1", "--cluster==1", "--address==", "--address=n1=",
+		"--address=n1=host", "--address=n1=:4222", "--address=n1=host:0", "--address=n1=host:x", "--address==host:1"} {
+		for _, args := range [][]string{{"doctor", flag}, {"doctor", flag, "--from", "none.json"}} {
+			if _, stderr := command(t, 2, args...); !strings.Contains(stderr, strings.SplitN(flag, "=", 2)[0]) {
+				t.Errorf("%v: got %s, want the flag named", args, stderr)
+			}
+		}
+	}
+	for _, address := range []string{"host:1", "[::1]:4222", "nats://host:4222", "tls://host:4222/"} {
+		if err := checkAddress("n1", address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

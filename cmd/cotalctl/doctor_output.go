@@ -36,6 +36,11 @@ func (c *doctorCmd) check(given map[string]bool) error {
 	if err := checkCounts(given["servers"], c.Servers, c.Cluster); err != nil {
 		return err
 	}
+	for _, name := range contract.SortedKeys(c.Address) {
+		if err := checkAddress(name, c.Address[name]); err != nil {
+			return err
+		}
+	}
 	switch {
 	case given["every"] && !c.Watch:
 		return usage(errors.New("--every without --watch"), "add --watch")
