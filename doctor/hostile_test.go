@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/natstest"
@@ -170,6 +172,63 @@ func TestNamedAddresses(t *testing.T) {
 		}
 		if got := find(t, r, "D001").Got; len(tt.fails) > 0 && !strings.Contains(got, "missing: other (by the address ") {
 			t.Errorf("%s: got %q, want the server named", tt.name, got)
+		}
+	}
+}
+
+// TestEvidenceIsBounded: what a gathering keeps of a hostile answer, or of what listens at the address that one names, is short and holds
+// no key material.
+func TestEvidenceIsBounded(t *testing.T) {
+	user, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := user.Seed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("n", 4096)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(conn, "INFO {\"server_id\":\"NEVIL\",\"server_name\":%q}\r\n", long)
+			conn.Close()
+		}
+	}()
+	at := listener.Addr().(*net.TCPAddr)
+	s := natstest.Start(t)
+	system(t, s, func(nc *nats.Conn, m *nats.Msg) {
+		for _, body := range []string{
+			fmt.Sprintf("seed %s seed", seed),
+			strings.Repeat("x", 500) + string(seed),
+			"jwt eyJhbGciOiJlZDI1NTE5LW5rZXkifQ.e30.c2ln",
+			fmt.Sprintf(`{"server":{"id":"NEVIL","name":%q,"ver":"2.15.3"},"data":{}}`, long),
+			fmt.Sprintf(`{"server":{"id":"NEVIL2","name":"e","ver":"2.15.3"},"error":{"code":500,"description":"%s %s"}}`, seed, long),
+			fmt.Sprintf(`{"server":{"id":"NEVIL3","name":"f","ver":"2.15.3"},"data":{"server_id":"NEVIL3","version":"2.15.3","now":"2026-01-01T00:00:00Z",
+				"max_control_line":1,"max_payload":1,"host":%q,"port":%d}}`, at.IP, at.Port),
+		} {
+			_ = nc.Publish(m.Reply, []byte(body))
+		}
+	})
+	snap := gather(t, doctorUser(t, s), doctor.Options{Timeout: 500 * time.Millisecond, Servers: 9, Identify: true})
+	if len(snap.Varz.Answers) != 7 || len(snap.Identities) != 2 {
+		t.Fatalf("%d answers, %d identities, want 7 and 2", len(snap.Varz.Answers), len(snap.Identities))
+	}
+	var b strings.Builder
+	if err := snap.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"eyJ", string(seed[:12]), long[:1024]} {
+		if strings.Contains(b.String(), secret) {
+			t.Errorf("the snapshot holds %s", secret)
 		}
 	}
 }

@@ -132,7 +132,11 @@ func (id *Identity) ask(ctx context.Context, config *tls.Config) error {
 	if err != nil {
 		return err
 	}
-	id.Found = Server{ID: i.ID, Name: i.Name, Version: i.Version, Cluster: i.Cluster}
+	found := Server{ID: i.ID, Name: i.Name, Version: i.Version, Cluster: i.Cluster}
+	if found.oversized() {
+		return errors.New("the INFO there " + errOversized.Error())
+	}
+	id.Found = found
 	if !i.TLS {
 		return nil
 	}

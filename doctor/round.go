@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cotalctl/cotalctl/internal/contract"
 )
 
 // Round is one request to every server with all of its answers.
@@ -150,7 +152,17 @@ type envelope struct {
 	Error *APIError       `json:"error"`
 }
 
-var errNoServer = errors.New("names no server")
+var (
+	errNoServer  = errors.New("names no server")
+	errOversized = errors.New("names a server by a text that is longer than any id or name")
+)
+
+// mostName bounds what a server calls itself, in bytes: it stands in every row, and whoever answers can say anything.
+const mostName = 512
+
+func (s *Server) oversized() bool {
+	return max(len(s.ID), len(s.Name), len(s.Version), len(s.Cluster)) > mostName
+}
 
 // opened reads the envelope of a reply.
 func opened(body []byte) (envelope, Server, error) {
@@ -161,7 +173,11 @@ func opened(body []byte) (envelope, Server, error) {
 	if env.Server == nil || env.Server.ID == "" || env.Server.Name == "" || env.Server.Version == "" {
 		return env, Server{}, errNoServer
 	}
-	return env, Server{ID: env.Server.ID, Name: env.Server.Name, Version: env.Server.Version, Cluster: env.Server.Cluster}, nil
+	s := Server{ID: env.Server.ID, Name: env.Server.Name, Version: env.Server.Version, Cluster: env.Server.Cluster}
+	if s.oversized() {
+		return env, Server{}, errOversized
+	}
+	return env, s, nil
 }
 
 // take adds one reply. What cannot be read becomes a malformed answer, never an error: a reply is evidence.
@@ -173,7 +189,7 @@ func (r *Round[T]) take(body []byte, after time.Duration) {
 	case err != nil:
 		a.Malformed = malformed(body, err.Error())
 	case env.Error != nil:
-		a.Error = env.Error
+		a.Error = &APIError{Code: env.Error.Code, Description: evidence(env.Error.Description)}
 	default:
 		a.Data = new(T)
 		if reason := any(a.Data).(zdata).decode(server, env.Data); reason != "" {
@@ -186,13 +202,16 @@ func (r *Round[T]) take(body []byte, after time.Duration) {
 // shown bounds the text of a malformed reply that is kept as evidence, in bytes.
 const shown = 512
 
-// malformed keeps the beginning of a reply, but no token that could be a JWT or a seed.
+// malformed keeps the beginning of a reply.
 func malformed(body []byte, reason string) *Malformed {
-	text := string(body[:min(len(body), shown)])
-	if strings.Contains(text, "eyJ") {
-		text = text[:strings.Index(text, "eyJ")]
-	}
-	return &Malformed{Reason: reason, Bytes: len(body), Text: strings.ToValidUTF8(text, "\uFFFD")}
+	return &Malformed{Reason: reason, Bytes: len(body), Text: evidence(string(body[:min(len(body), 2*shown)]))}
+}
+
+// evidence is the beginning of what somebody sent, up to what could be a JWT, and without what could be a seed.
+func evidence(text string) string {
+	text, _, _ = strings.Cut(text, "eyJ")
+	text = contract.Redact(text) // before it is cut: the beginning of a seed is one too
+	return strings.ToValidUTF8(text[:min(len(text), shown)], "\uFFFD")
 }
 
 // misattributed says that data names another server than its envelope, or "".
