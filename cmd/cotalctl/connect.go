@@ -119,7 +119,7 @@ func (d *dialer) checkLooked(nc *nats.Conn) error {
 const clientName = "cotalctl"
 
 func (d *dialer) options() []nats.Option {
-	return append([]nats.Option{nats.Timeout(d.timeout), nats.NoReconnect(), nats.Name(clientName), quiet()}, d.opts...)
+	return append([]nats.Option{nats.Timeout(d.timeout), boundedFirstLine(d.timeout), nats.NoReconnect(), nats.Name(clientName), quiet()}, d.opts...)
 }
 
 // quiet keeps asynchronous errors off the terminal: what they mean for a command is in its own result.

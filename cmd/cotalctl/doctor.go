@@ -204,9 +204,11 @@ func (c *doctorCmd) connect(a *app, ct *contract.Contract) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	wait := c.Timeout.duration()
 	if n := len(strings.Split(url, ",")); n > 1 { // a frozen one must not cost the time of all
-		opts = append(opts, nats.Timeout(c.Timeout.duration()/time.Duration(n+1)))
+		wait /= time.Duration(n + 1)
 	}
+	opts = append(opts, nats.Timeout(wait), boundedFirstLine(wait)) // a context may have a dialer of its own
 	nc, err := interruptible(a.ctx, func() (*nats.Conn, error) { return nats.Connect(url, append(opts, user...)...) })
 	if err != nil {
 		return nil, notConnected("server "+redacted(url), err, line+len(doctorName), ct.Broker.Margin)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -381,5 +382,39 @@ func TestDoctorFlagsThatStateNothing(t *testing.T) {
 		if err := checkAddress("n1", address); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// TestFirstLineThatNeverEnds: what listens there is not read for as long as the command waits.
+func TestFirstLineThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	sent := make(chan int, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		n, part := 0, bytes.Repeat([]byte("a"), 1<<16)
+		for err == nil {
+			var wrote int
+			wrote, err = conn.Write(part)
+			n += wrote
+		}
+		sent <- n
+	}()
+	dir := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", "main", "--dir", dir)
+	_, stderr := command(t, 1, "doctor", "--dir", dir, "--server", "nats://"+listener.Addr().String(), "--timeout", "20s")
+	if !strings.Contains(stderr, "first line has more than") {
+		t.Errorf("got %s, want the line named", stderr)
+	}
+	if n := <-sent; n > 64<<20 {
+		t.Errorf("%d bytes were read", n)
 	}
 }

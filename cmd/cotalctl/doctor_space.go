@@ -77,7 +77,7 @@ func (s *doctorSpace) inspect(ctx context.Context, p *contract.Profile, account 
 func (s *doctorSpace) dial(ctx context.Context, urls string, user []nats.Option) (*nats.Conn, error) {
 	opts := slices.Concat(user, s.opts, []nats.Option{nats.NoReconnect(), nats.Name(doctorName), quiet()})
 	if deadline, ok := ctx.Deadline(); ok {
-		opts = append(opts, nats.Timeout(time.Until(deadline)))
+		opts = append(opts, nats.Timeout(time.Until(deadline)), boundedFirstLine(time.Until(deadline)))
 	}
 	return interruptible(ctx, func() (*nats.Conn, error) { return nats.Connect(urls, opts...) })
 }
