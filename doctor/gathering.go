@@ -66,11 +66,11 @@ func newRound[T any](what string) Round[T] {
 func (g *gathering) run(ctx context.Context, idle time.Duration) error {
 	defer g.nc.RemoveStatusListener(g.down)
 	defer hear(g.nc, g.refused)()
-	sub, err := g.nc.ChanSubscribe(g.inbox+".*", g.in)
+	sub, end, err := g.listen()
 	if err != nil {
 		return err
 	}
-	defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
+	defer end()
 	for _, r := range g.snap.rounds() {
 		if err := g.ask(r); err != nil {
 			return g.lost(err)
@@ -82,6 +82,25 @@ func (g *gathering) run(ctx context.Context, idle time.Duration) error {
 		return g.lost(err)
 	}
 	return g.collect(ctx, sub, idle)
+}
+
+// listen subscribes the inbox. All servers answer all requests at once: what cannot be read yet waits within the bounds of a gathering, and
+// not of the channel, which would be full with a few dozen servers.
+func (g *gathering) listen() (sub *nats.Subscription, end func(), err error) {
+	over := make(chan struct{})
+	sub, err = g.nc.Subscribe(g.inbox+".*", func(m *nats.Msg) {
+		select {
+		case g.in <- m:
+		case <-over:
+		}
+	})
+	if err == nil {
+		err = sub.SetPendingLimits(maxAnswers, maxBytes)
+	}
+	return sub, func() {
+		close(over)
+		sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
+	}, err
 }
 
 // ask sends the request of a round; from now on the gathering awaits an answer of every server.
@@ -207,7 +226,9 @@ func (g *gathering) take(ctx context.Context, m *nats.Msg) {
 		g.prove(ctx)
 	}
 	g.follow(r)
-	g.progress()
+	if len(g.in) == 0 { // a view is made for it
+		g.progress()
+	}
 }
 
 // follow sends what an answer calls for: further pages of it.

@@ -232,3 +232,24 @@ func TestEvidenceIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestManyServers: a hundred servers answer every request at once, and nothing is lost.
+func TestManyServers(t *testing.T) {
+	const n = 100
+	s := natstest.Start(t)
+	nc := s.Connect(t, s.System.User(t, jwt.Permissions{}))
+	for _, kind := range []string{"VARZ", "ROUTEZ", "GATEWAYZ", "LEAFZ"} {
+		var bodies [][]byte
+		for i := range n {
+			bodies = append(bodies, fmt.Appendf(nil, `{"server":{"id":"N%d","name":"n%d","ver":"2.15.3","cluster":"c"},"data":{"server_id":"N%d",
+				"version":"2.15.3","now":"2026-01-01T00:00:00Z","max_control_line":1,"max_payload":1}}`, i, i, i))
+		}
+		natstest.Forge(t, nc, "$SYS.REQ.SERVER.PING."+kind, func(*nats.Msg) [][]byte { return bodies })
+	}
+	o := doctor.Options{Timeout: 2 * time.Second, Servers: 2, Progress: func(int, int, string) {}}
+	snap := gather(t, doctorUser(t, s), o)
+	got := []int{len(snap.Varz.Answers), len(snap.Routez.Answers), len(snap.Gatewayz.Answers), len(snap.Leafz.Answers)}
+	if diff := cmp.Diff([]int{n + 1, n + 1, n + 1, n + 1}, got); diff != "" || snap.Varz.Endless != "" {
+		t.Errorf("%s: %s", snap.Varz.Endless, diff)
+	}
+}

@@ -73,8 +73,8 @@ func exitWith(code int) error {
 	return &codedError{code: code}
 }
 
-// maxSnapshot bounds a snapshot that is read: a gathering holds half of it at the most.
-const maxSnapshot = 64 << 20
+// maxSnapshot bounds a snapshot that is read. A gathering takes 64 MiB of answers at the most, and their text in a snapshot is longer.
+const maxSnapshot = 256 << 20
 
 const hintSnapshot = "name a file that cotalctl doctor --snapshot wrote"
 
@@ -158,6 +158,9 @@ func (c *doctorCmd) writeSnapshot(a *app, s *doctor.Snapshot) error {
 	var text bytes.Buffer
 	if err := s.Write(&text); err != nil {
 		return err
+	}
+	if text.Len() > maxSnapshot {
+		return failed(fmt.Errorf("snapshot, got %d bytes, want at most %d, which --from reads", text.Len(), maxSnapshot), "the report is whole without it")
 	}
 	if err := trust.ReplaceFile(c.Snapshot, text.Bytes()); err != nil {
 		return err
