@@ -104,13 +104,16 @@ func (g *gathering) try(ctx context.Context) {
 	g.snap.Proof = proof
 }
 
-// proven is an address at which a member was found, or "".
+// proven is an address at which a member was found, or "". It is one that the operator stated or that the connection's own server advertises:
+// a forged answer in the name of a silent server may name the address of somebody who sends that server's INFO, and relays what he is shown.
 func (g *gathering) proven(m *member) string {
 	if why, _ := m.unreadable(); why != "" {
 		return ""
 	}
+	known := namedAddresses(append(g.nc.Servers(), g.nc.Opts.Servers...))
 	for _, id := range g.snap.Identities {
-		if id.Of == m.ID && id.Found.ID == m.ID && id.Error == "" {
+		vouched := m.ID == g.snap.Connected.ID || id.Stated || slices.Contains(known, id.Address)
+		if id.Of == m.ID && id.Found.ID == m.ID && id.Error == "" && vouched {
 			return id.Address
 		}
 	}
@@ -136,7 +139,7 @@ func judgeConnects(j *judging) []Result {
 		}
 		i := slices.IndexFunc(p.Connects, func(c ConnectProof) bool { return c.Of == m.ID })
 		if i < 0 {
-			return "not tried, since no address leads to it", Skip, "see " + idIdentity
+			return "not tried, since no address that its neighbours advertise leads to it", Skip, "state one with --address " + m.Name + "=HOST:PORT"
 		}
 		return p.Connects[i].verdict("connected at "+p.Connects[i].Address, "its log says why; max_control_line is what bounds the line")
 	})
