@@ -111,7 +111,8 @@ func (d *dialer) checkLooked(nc *nats.Conn) error {
 	if d.fitIDs == nil || slices.Contains(d.fitIDs, id) {
 		return nil
 	}
-	return failed(fmt.Errorf("server %s (%s), got one that the doctor has not looked at, want one of those that it found fit", nc.ConnectedServerName(), id),
+	return failed(fmt.Errorf("server %s (%s), got one that the doctor has not looked at, want one of those that it found fit",
+		nc.ConnectedServerName(), id),
 		"run it again; --server is to name servers of one deployment")
 }
 
