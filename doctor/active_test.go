@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -139,8 +140,11 @@ func TestScratchInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := scratch.Prove(ctx, nc)
 		cancel()
-		if _, info := js.StreamInfo("SCRATCH"); !errors.Is(info, nats.ErrStreamNotFound) {
-			t.Fatalf("cut off after %v (%v): the stream, got %v, want %v", wait, err, info, nats.ErrStreamNotFound)
-		}
+		natstest.Await(t, func() string {
+			if _, info := js.StreamInfo("SCRATCH"); !errors.Is(info, nats.ErrStreamNotFound) {
+				return fmt.Sprintf("cut off after %v (%v): the stream, got %v, want %v", wait, err, info, nats.ErrStreamNotFound)
+			}
+			return ""
+		})
 	}
 }

@@ -107,9 +107,11 @@ func (s Scratch) remove(ctx context.Context, js jetstream.JetStream) error {
 
 // unmake drops a stream whose making nobody waited for to end: a cluster may make it after it was asked to drop it.
 func (s Scratch) unmake(ctx context.Context, js jetstream.JetStream) {
-	if err := s.remove(ctx, js); errors.Is(err, jetstream.ErrStreamNotFound) {
+	for range 4 {
+		if s.remove(ctx, js) == nil {
+			return
+		}
 		time.Sleep(glance)
-		s.remove(ctx, js) //nolint:errcheck // the next proof removes what stays
 	}
 }
 
