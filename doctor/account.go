@@ -63,8 +63,8 @@ func (a *AccountView) rounds() []round {
 }
 
 // askConsumers adds the request for the consumers of the account, inspected or not: whoever may do everything in an account can answer
-// its inspector, and leave out a consumer or a stream; for a server he cannot answer. The request is not confined to the stream's leader: a consumer with fewer
-// replicas than its stream may stand on any other server of it.
+// its inspector, and leave out a consumer or a stream; for a server he cannot answer. The request is not confined to the stream's leader:
+// a consumer with fewer replicas than its stream may stand on any other server of it.
 func (a *AccountView) askConsumers() {
 	a.Consumers = newRound[Consumerz]("JSZ")
 	a.Consumers.Request = fmt.Sprintf(`{"account":%q,"streams":true,"consumer":true,"config":true}`, a.Key)
