@@ -30,7 +30,7 @@ type Identity struct {
 
 // Bounds of the dialing: a forged answer can claim any address, and whoever listens there can send anything.
 const (
-	mostAddresses = 256
+	mostAddresses = 1024
 	mostInfo      = 1 << 20 // bytes
 )
 

@@ -215,7 +215,7 @@ func timingReport(healthy, missing []*timed) string {
 	got, bound = missing[1].quantile(0.9), silence+afterwards
 	whole := missing[2].quantile(0.9)
 	fmt.Fprintf(&b, "\nTarget: reported within %s ms, at the 90th percentile. Got %s ms from the first request on, with the accounts: **%s**;\n"+
-		"%s ms for the whole process, which reads the contract and measures its largest credential before: **%s**.\n",
+		"%s ms for the whole process, whose start counts towards `--timeout`: **%s**.\n",
 		ms(bound), ms(got), met(got <= bound), ms(whole), met(whole <= bound))
 	return b.String()
 }
