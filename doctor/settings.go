@@ -37,38 +37,6 @@ func (j *judging) legible() []*member {
 	})
 }
 
-// core are the ids of the servers to which routes and gateways lead from the connection's own server on.
-func (v *view) core() map[string]bool {
-	core := map[string]bool{v.connected.ID: true}
-	for todo := []string{v.connected.ID}; len(todo) > 0; todo = todo[1:] {
-		for _, m := range v.members {
-			if m.ID != todo[0] {
-				continue
-			}
-			for _, p := range m.serverPeers() {
-				if !core[p.ID] {
-					core[p.ID], todo = true, append(todo, p.ID)
-				}
-			}
-		}
-	}
-	return core
-}
-
-// serverPeers are the servers to which a member's own routes and gateway connections lead.
-func (m *member) serverPeers() []Peer {
-	var out []Peer
-	if m.routes != nil {
-		out = append(out, m.routes.Routes...)
-	}
-	if m.gateways != nil {
-		for _, c := range m.gateways.Clusters {
-			out = append(out, c.Peers...)
-		}
-	}
-	return out
-}
-
 // outlying reports whether a server is a leaf node of the system account alone. It answers like any other, but no account of the
 // space reaches it: what its settings are is nobody's concern here. All evidence, of both sides, must say so.
 func (v *view) outlying(m *member, core map[string]bool) bool {

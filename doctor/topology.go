@@ -15,6 +15,7 @@ type view struct {
 	clusters  map[string]*cluster
 	reached   map[string]bool // server ids to which connections between servers lead, from the connection's own server on
 	linked    bool            // somebody reported such connections
+	inner     map[string]bool // what core returns, once it was asked
 	orphans   []string        // names of JetStream peers that no cluster knows, sorted; see adopt
 }
 
@@ -118,45 +119,64 @@ func join[T any](v *view, r Round[T], byID map[string]*member, set func(*member,
 
 // reach follows the connections that servers report, from the connection's own server on, whose INFO nobody can forge.
 func (v *view) reach() {
-	v.reached = map[string]bool{v.connected.ID: true}
-	todo := []string{v.connected.ID}
-	for len(todo) > 0 {
-		id := todo[0]
-		todo = todo[1:]
-		for _, p := range v.links(id) {
-			for _, m := range v.members {
-				if (m.ID == p.ID || p.ID == "" && m.Name == p.Name) && !v.reached[m.ID] {
-					v.reached[m.ID] = true
-					todo = append(todo, m.ID)
-				}
-			}
-		}
-	}
+	v.reached = v.walk(func(m *member) []Peer {
+		v.linked = v.linked || m.routes != nil
+		return m.links()
+	})
 	for _, m := range v.members {
 		m.stranger = v.linked && !v.reached[m.ID]
 	}
 }
 
+// core are the ids of the servers to which routes and gateways lead from the connection's own server on. It is for the judging, which
+// asks for every server: once contradictions are known, it stays as it is.
+func (v *view) core() map[string]bool {
+	if v.inner == nil {
+		v.inner = v.walk((*member).serverPeers)
+	}
+	return v.inner
+}
+
+// walk is the ids of the members to which links lead from the connection's own server on, that server among them.
+func (v *view) walk(links func(*member) []Peer) map[string]bool {
+	found := map[string]bool{v.connected.ID: true}
+	for todo := []string{v.connected.ID}; len(todo) > 0; todo = todo[1:] {
+		for _, m := range v.members {
+			if m.ID != todo[0] {
+				continue
+			}
+			for _, p := range links(m) {
+				for _, other := range v.members {
+					if (other.ID == p.ID || p.ID == "" && other.Name == p.Name) && !found[other.ID] {
+						found[other.ID], todo = true, append(todo, other.ID)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
 // links are the servers to which a member's own connections lead.
-func (v *view) links(id string) []Peer {
+func (m *member) links() []Peer {
+	out := m.serverPeers()
+	if m.leafs != nil {
+		for _, l := range m.leafs.Leafs {
+			out = append(out, Peer{Name: l.Name})
+		}
+	}
+	return out
+}
+
+// serverPeers are the servers to which a member's own routes and gateway connections lead.
+func (m *member) serverPeers() []Peer {
 	var out []Peer
-	for _, m := range v.members {
-		if m.ID != id {
-			continue
-		}
-		if m.routes != nil {
-			v.linked = true
-			out = append(out, m.routes.Routes...)
-		}
-		if m.gateways != nil {
-			for _, c := range m.gateways.Clusters {
-				out = append(out, c.Peers...)
-			}
-		}
-		if m.leafs != nil {
-			for _, l := range m.leafs.Leafs {
-				out = append(out, Peer{Name: l.Name})
-			}
+	if m.routes != nil {
+		out = append(out, m.routes.Routes...)
+	}
+	if m.gateways != nil {
+		for _, c := range m.gateways.Clusters {
+			out = append(out, c.Peers...)
 		}
 	}
 	return out
