@@ -104,12 +104,7 @@ func TestCluster(t *testing.T) {
 		t.Skip("a cluster with fourteen raft groups of three takes its time")
 	}
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "first", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "first")
 	_, urls := cluster(t, d)
 	space := []string{"provision", "space", "main", "--dir", dir, "--server", urls, "--timeout", patience.String(), "-o", "json"}
 	out, _ := command(t, 0, append(space, "--replicas", "3")...)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -34,19 +33,7 @@ func TestDoctorKnowsTheAccounts(t *testing.T) {
 		if diff := cmp.Diff([]string{"space", "authority", "callout", "system"}, names); diff != "" {
 			t.Error(diff)
 		}
-		creds, err := d.Creds("", ct.Roles[contract.RoleDoctor])
-		if err != nil {
-			t.Fatal(err)
-		}
-		opts, _, err := fileOptions(creds)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc, err := nats.Connect(url, opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
+		nc := asDoctor(t, d, ct.Roles[contract.RoleDoctor], url)
 		snap, err := doctor.Gather(bounded(t), nc, doctor.Options{Timeout: patience, Accounts: look})
 		if err != nil {
 			t.Fatal(err)

@@ -28,8 +28,8 @@ type doctorCase struct {
 func (c *doctorCmd) ask(a *app, ct *contract.Contract, t *contract.Topology, space string) (*doctorCase, error) {
 	out := &doctorCase{
 		floors: beside(func() (doctor.Floors, error) { return floorsFor(c.Dir, ct, t) }),
-		expect: doctor.Expect{Servers: c.Servers, Clusters: c.Cluster, Named: slices.Sorted(maps.Keys(c.Address)), EqualConfig: c.EqualConfig, SingleServer: c.SingleServer,
-			SystemProfiles: systemProfiles(ct, t), Proof: sealed(ct)},
+		expect: doctor.Expect{Servers: c.Servers, Clusters: c.Cluster, Named: slices.Sorted(maps.Keys(c.Address)),
+			EqualConfig: c.EqualConfig, SingleServer: c.SingleServer, SystemProfiles: systemProfiles(ct, t), Proof: sealed(ct)},
 		look: doctor.Options{Timeout: c.Timeout.duration(), Servers: c.Servers, Clusters: c.Cluster, Identify: true, Addresses: c.Address},
 	}
 	d, err := c.directory(a)

@@ -57,12 +57,7 @@ func TestGateOfCluster(t *testing.T) {
 		t.Skip("a cluster takes its time")
 	}
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "first", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "first")
 	servers, urls := cluster(t, d)
 	creds := filepath.Join(t.TempDir(), "alice.creds")
 	args := []string{"--dir", dir, "--server", urls, "--servers", "3"}
@@ -205,12 +200,7 @@ func TestGateJudges(t *testing.T) {
 // TestGateTakes: a credential that is larger than every fixture is held against the servers that answered, before it is written.
 func TestGateTakes(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "main", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "main")
 	opts := nodeOptions(t, d, "n1", freeRoutes(t, 1)[0])
 	opts.MaxControlLine, opts.Cluster = 20_000, server.ClusterOpts{}
 	s := startNode(t, opts)
@@ -315,12 +305,7 @@ func quoted(line string) (words []string) {
 // did not look at, such as one that was started in between, is written to by no command.
 func TestGateOfSeveralURLs(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "main", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "main")
 	start := func(name string, line int32) *server.Server {
 		opts := nodeOptions(t, d, name, freeRoutes(t, 1)[0])
 		opts.MaxControlLine, opts.Cluster = line, server.ClusterOpts{}

@@ -13,20 +13,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
 // TestDoctorWatch: a live view outlives its server, tells what another one at the same address lacks, and ends with the exit code of
 // what it saw last.
 func TestDoctorWatch(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "main", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "main")
 	opts := nodeOptions(t, d, "n1", freeRoutes(t, 1)[0])
 	opts.Cluster = server.ClusterOpts{}
 	opts.StoreDir = filepath.Join(dir, "jetstream") // where the space is

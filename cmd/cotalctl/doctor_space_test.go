@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats.go"
 
 	"github.com/cotalctl/cotalctl/doctor"
 	"github.com/cotalctl/cotalctl/internal/contract"
@@ -49,19 +48,7 @@ func lookAtSpace(t *testing.T, dir, topology string, d *trust.Dir, url string) {
 	if _, err := o.Inspect(t.Context(), doctor.Account{Name: "callout"}); err == nil || !strings.Contains(err.Error(), "has no row in account callout") {
 		t.Errorf("an account without rows: got %v", err)
 	}
-	path, err := d.Creds("", ct.Roles["doctor"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts, _, err := fileOptions(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, err := nats.Connect(url, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := asDoctor(t, d, ct.Roles[contract.RoleDoctor], url)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	snap, err := doctor.Gather(ctx, nc, o)

@@ -2,26 +2,18 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/cotalctl/cotalctl/internal/trust"
 )
 
 // TestControlLineIsNamed: a server of a small max_control_line refuses the credentials of provisioning. The doctor says so first; where
 // it was skipped, the message says how large the line is and what the server must take, and with that bound it takes them.
 func TestControlLineIsNamed(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "main", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "main")
 	opts := nodeOptions(t, d, "n1", freeRoutes(t, 1)[0])
 	opts.MaxControlLine, opts.Cluster = 2048, server.ClusterOpts{}
 	asked := opts.Clone()

@@ -116,12 +116,7 @@ func TestClusterRotation(t *testing.T) {
 		t.Skip("a cluster takes its time")
 	}
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "D")
-	command(t, 0, "provision", "space", "main", "--dir", dir)
-	d, err := trust.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, d := provisioned(t, "main")
 	servers, urls := cluster(t, d)
 	nodes := strings.Split(urls, ",")
 	wait := patience

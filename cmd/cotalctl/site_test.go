@@ -238,3 +238,34 @@ func principalArgs(verb, dir string, more ...string) []string {
 	}
 	return append(args, more...)
 }
+
+// provisioned is a directory with one space, made on the embedded broker, which does not run any more.
+func provisioned(t testing.TB, space string) (string, *trust.Dir) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "D")
+	command(t, 0, "provision", "space", space, "--dir", dir)
+	d, err := trust.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, d
+}
+
+// asDoctor connects with the directory's doctor credential.
+func asDoctor(t testing.TB, d *trust.Dir, profile, url string) *nats.Conn {
+	t.Helper()
+	path, err := d.Creds("", profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, _, err := fileOptions(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
